@@ -1,0 +1,104 @@
+//! Every way a request can be refused, as data with one `Display`.
+//!
+//! A message carries the value that was refused and the range it had to be in; which SQLSTATE and which advice
+//! belong to it is decided in one place of the extension.
+
+use core::fmt;
+
+use crate::layout::{ID_MAX, NODE_ID_MAX, SEQUENCE_ID_MAX, TIMESTAMP_BITS, TIMESTAMP_MS_MAX};
+
+/// A value that does not fit its field of the id. The variant carries the value received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldError {
+    /// A node number outside `0..=NODE_ID_MAX`.
+    NodeId(i64),
+    /// A sequence number outside `0..=SEQUENCE_ID_MAX`.
+    SequenceId(i64),
+    /// A time that is not `0..=TIMESTAMP_MS_MAX` milliseconds after the epoch. Wide enough for the difference of
+    /// any two `i64`, so that the message never shows a wrapped number.
+    Timestamp(i128),
+    /// A time outside the field's range, where the epoch itself is not yet possible: see
+    /// [`generate`](crate::layout::generate).
+    TimestampNotAfterEpoch(i128),
+    /// A negative number, which is no id: the sign bit of an id is always 0.
+    NegativeId(i64),
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NodeId(got) => write!(f, "node_id must be in [0, {NODE_ID_MAX}], got {got}"),
+            Self::SequenceId(got) => {
+                write!(f, "sequence_id must be in [0, {SEQUENCE_ID_MAX}], got {got}")
+            }
+            Self::Timestamp(got) => write!(
+                f,
+                "timestamp overflows {TIMESTAMP_BITS} bits: must be in [0, {TIMESTAMP_MS_MAX}] \
+                 milliseconds after the epoch, got {got}"
+            ),
+            Self::TimestampNotAfterEpoch(got) => write!(
+                f,
+                "timestamp overflows {TIMESTAMP_BITS} bits: must be in [1, {TIMESTAMP_MS_MAX}] \
+                 milliseconds after the epoch, got {got}"
+            ),
+            Self::NegativeId(got) => {
+                write!(f, "snowflake id must be in [0, {ID_MAX}], got {got}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FieldError {}
+
+/// Why the generator refuses to issue ids at the moment. All times are milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GenerateError {
+    /// The clock stands before the epoch, by `by_ms`.
+    BeforeEpoch {
+        /// How far before the epoch the clock stands.
+        by_ms: i64,
+    },
+    /// The next id would be past the last millisecond that the timestamp field can hold.
+    PastEnd {
+        /// The millisecond, counted from the epoch, that does not fit.
+        timestamp: i64,
+    },
+    /// The clock stands further behind the last id than is allowed: it was set back, or the epoch moved later.
+    ClockBehind {
+        /// How far behind the last id's millisecond the clock stands.
+        by_ms: i64,
+        /// The limit it exceeds.
+        max_ms: i64,
+    },
+    /// The clock went ahead of the time the machine has run by more than is allowed.
+    ClockLeapt {
+        /// How far it went ahead.
+        by_ms: i64,
+        /// The limit it exceeds.
+        max_ms: i64,
+    },
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::BeforeEpoch { by_ms } => {
+                write!(f, "the clock is {by_ms} ms before the snowflake epoch")
+            }
+            Self::PastEnd { timestamp } => write!(
+                f,
+                "snowflake timestamp overflows {TIMESTAMP_BITS} bits: must be in \
+                 [0, {TIMESTAMP_MS_MAX}] milliseconds after the epoch, got {timestamp}"
+            ),
+            Self::ClockBehind { by_ms, max_ms } => write!(
+                f,
+                "the clock is {by_ms} ms behind the last snowflake id, more than the {max_ms} ms allowed"
+            ),
+            Self::ClockLeapt { by_ms, max_ms } => {
+                write!(f, "the clock leapt {by_ms} ms ahead, more than the {max_ms} ms allowed")
+            }
+        }
+    }
+}
+
+impl core::error::Error for GenerateError {}

@@ -1,0 +1,260 @@
+//! The generator: one atomic word, the last id issued, and what to do next.
+//!
+//! **Guarantee.** Every id a [`Word`] gives out is greater than the word was, and becomes the word, in one
+//! compare-exchange. So no id is given out twice, and every id is greater than all that were given out before
+//! the word was read. Uniqueness, order, a node number that changes under load and ids learnt from elsewhere are
+//! all that one comparison.
+//!
+//! The driver's part (`src/generator.rs` of the extension) is to read the word *before* the clock, and both again
+//! after a lost race: then a steady clock never looks as if it had been set back.
+//!
+//! Only the word decides; no other memory is published through it. The orderings below are nevertheless
+//! acquire and release, which costs nothing on common machines and spares the reader a proof.
+
+use crate::error::GenerateError;
+use crate::layout::{Id, NodeId, SEQUENCE_ID_MAX, TIMESTAMP_MS_MAX};
+use crate::sync::{AtomicU64, Ordering};
+
+/// The most ids one reservation takes, so that nobody is starved by one large request: a sixteenth of a
+/// millisecond's 4,096.
+pub const RESERVE_MAX: i64 = 256;
+
+/// The last id issued; all that decides whether an id is unique.
+///
+/// Zeroed memory is a word that is not started.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Word(AtomicU64);
+
+/// What one attempt to reserve ids needs to know. Times are milliseconds after the epoch.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// The word, read before `now`.
+    pub seen: Id,
+    /// The clock. May be out of range: the generator says so.
+    pub now: i64,
+    /// This server's node number.
+    pub node: NodeId,
+    /// The highest id that may be issued.
+    pub ceiling: Id,
+    /// How far the clock may stand behind the last id.
+    pub max_clock_step_ms: i64,
+    /// How many ids are wanted; fewer may come. Clamped to `1..=RESERVE_MAX`.
+    pub want: i64,
+    /// A word that was seen used up at least one millisecond of the monotonic clock ago. While `seen` is still
+    /// that word, it may step to the next millisecond without the clock.
+    pub waited_for: Option<Id>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// These ids are reserved: they are the caller's alone.
+    Reserved(Block),
+    /// Another session was faster. Read the word and the clock again.
+    LostRace,
+    /// The word's millisecond has no id left for this node. Wait until the clock has passed it, or for a
+    /// millisecond of the monotonic clock, and ask again with [`Request::waited_for`].
+    UsedUp,
+    /// The next id is above the ceiling. Raise it, at least to cover this millisecond, and ask again.
+    CeilingReached {
+        /// The millisecond of the next id.
+        timestamp: i64,
+    },
+}
+
+impl Word {
+    /// A word that is not started.
+    #[cfg(not(all(test, loom)))]
+    #[allow(clippy::new_without_default, reason = "a word is placed in shared memory, not made at will")]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    #[cfg(all(test, loom))]
+    pub fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// The last id issued, or `None` before the start.
+    #[inline]
+    pub fn last(&self) -> Option<Id> {
+        // Acquire pairs with the release of `start`, `reserve` and `raise`.
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            word => Some(Id::from_word(word)),
+        }
+    }
+
+    /// Starts the word at the durable ceiling: every id up to it counts as issued.
+    ///
+    /// Any number of callers agree: the first sets it, and what the word is then never goes back. Id 0 is not
+    /// issued by any server (the word counts it as "not started"), so a new server starts at 1.
+    pub fn start(&self, ceiling: Id) {
+        let first = ceiling.get().max(1) as u64;
+        // A failed exchange means that somebody else has started it. Release pairs with `last`.
+        let _ = self.0.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Reserves ids, or says what has to happen first.
+    ///
+    /// **Guarantee.** The ids of an [`Answer::Reserved`] are all greater than `seen`, of the request's node, of
+    /// one millisecond, not above the ceiling, and reserved for nobody else.
+    ///
+    /// # Errors
+    /// [`GenerateError`] where the clock, or the format, does not allow another id.
+    #[inline]
+    pub fn reserve(&self, request: &Request) -> Result<Answer, GenerateError> {
+        let Some(first) = next_id(request)? else {
+            return Ok(Answer::UsedUp);
+        };
+        let block = Block::starting_at(first, request.want);
+        if block.last > request.ceiling {
+            return Ok(Answer::CeilingReached { timestamp: first.timestamp() });
+        }
+        // The one step that issues ids. Release pairs with the acquire of `last`; on failure nothing is used of
+        // what was read.
+        let exchanged = self.0.compare_exchange(
+            request.seen.get() as u64,
+            block.last.get() as u64,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        Ok(match exchanged {
+            Ok(_) => Answer::Reserved(block),
+            Err(_) => Answer::LostRace,
+        })
+    }
+
+    /// Raises the word, if it is lower, so that every id up to `id` counts as issued. Never lowers it.
+    ///
+    /// It goes to the first id of the millisecond after `id`, which ends every [`Block`] there is.
+    ///
+    /// The driver starts the word before, and raises the ceiling over the word's new millisecond.
+    ///
+    /// # Errors
+    /// [`GenerateError::PastEnd`] where there is no millisecond after `id`.
+    pub fn raise(&self, id: Id) -> Result<(), GenerateError> {
+        let timestamp = id.timestamp() + 1;
+        if timestamp > TIMESTAMP_MS_MAX {
+            return Err(GenerateError::PastEnd { timestamp });
+        }
+        // Release pairs with the acquire of `last`.
+        self.0.fetch_max(Id::first_of(timestamp).get() as u64, Ordering::AcqRel);
+        Ok(())
+    }
+}
+
+/// The lowest id that may be issued next, or `None` where the word's millisecond is used up.
+#[inline]
+fn next_id(request: &Request) -> Result<Option<Id>, GenerateError> {
+    let Request { seen, now, node, max_clock_step_ms, waited_for, .. } = *request;
+    if now < 0 {
+        return Err(GenerateError::BeforeEpoch { by_ms: now.saturating_neg() });
+    }
+    if now > TIMESTAMP_MS_MAX {
+        return Err(GenerateError::PastEnd { timestamp: now });
+    }
+    // The common case first: the clock has passed the last id.
+    if now > seen.timestamp() {
+        return Ok(Some(Id::from_parts(now, node, 0)));
+    }
+    check_clock_behind(seen, now, max_clock_step_ms)?;
+    if let Some(id) = successor_within_millisecond(seen, node) {
+        return Ok(Some(id));
+    }
+    if waited_for != Some(seen) {
+        return Ok(None);
+    }
+    let timestamp = seen.timestamp() + 1;
+    if timestamp > TIMESTAMP_MS_MAX {
+        return Err(GenerateError::PastEnd { timestamp });
+    }
+    Ok(Some(Id::from_parts(timestamp, node, 0)))
+}
+
+/// The lowest id of `node` in the millisecond of `seen` that is greater than `seen`.
+#[inline]
+fn successor_within_millisecond(seen: Id, node: NodeId) -> Option<Id> {
+    let lowest = Id::from_parts(seen.timestamp(), node, 0);
+    if lowest > seen {
+        return Some(lowest);
+    }
+    let same_node = seen.node_id() == node.get();
+    (same_node && seen.sequence_id() < SEQUENCE_ID_MAX)
+        .then(|| Id::from_parts(seen.timestamp(), node, seen.sequence_id() + 1))
+}
+
+#[inline]
+fn check_clock_behind(seen: Id, now: i64, max_ms: i64) -> Result<(), GenerateError> {
+    let by_ms = seen.timestamp() - now;
+    if by_ms > max_ms {
+        return Err(GenerateError::ClockBehind { by_ms, max_ms });
+    }
+    Ok(())
+}
+
+/// Consecutive ids of one node and one millisecond that were reserved in one step and are handed out one by one.
+///
+/// It belongs to one session and is never shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    last: Id,
+    remaining: i64,
+}
+
+impl Block {
+    /// A block with nothing in it.
+    pub const EMPTY: Self = Self { last: Id::MIN, remaining: 0 };
+
+    /// Up to `want` ids from `first` on, as many as its millisecond has left.
+    #[inline]
+    fn starting_at(first: Id, want: i64) -> Self {
+        let left = SEQUENCE_ID_MAX - first.sequence_id() + 1;
+        let remaining = want.clamp(1, RESERVE_MAX).min(left);
+        Self { last: first.plus(remaining - 1), remaining }
+    }
+
+    /// The next id of a block, whatever time it is: for the caller who has only just reserved it.
+    #[inline]
+    pub fn take_reserved(&mut self) -> Option<Id> {
+        (self.remaining > 0).then(|| {
+            self.remaining -= 1;
+            self.last.minus(self.remaining)
+        })
+    }
+
+    /// The next id, while the block is still valid: the word stands in the block's millisecond, the clock has not
+    /// passed it nor stands too far behind it, and the node number is still this server's. Otherwise the rest is
+    /// to be dropped.
+    ///
+    /// **Ordering.** Ids of a block rise. While the word stands in the block's millisecond, no id of a later one
+    /// has been issued by any session, so none is returned after an id of a later millisecond.
+    #[inline]
+    pub fn take(&mut self, seen: Id, now: i64, node: NodeId, max_clock_step_ms: i64) -> Option<Id> {
+        let timestamp = self.last.timestamp();
+        let valid = seen.timestamp() == timestamp
+            && now <= timestamp
+            && timestamp - now <= max_clock_step_ms
+            && self.last.node_id() == node.get();
+        if valid { self.take_reserved() } else { None }
+    }
+
+    /// The highest id of the block.
+    #[inline]
+    pub const fn last(&self) -> Id {
+        self.last
+    }
+
+    /// How many ids are left.
+    #[inline]
+    pub const fn remaining(&self) -> i64 {
+        self.remaining
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(all(test, loom))]
+mod loom_tests;

@@ -1,0 +1,1 @@
+//! Each rule of the generator, one by one.

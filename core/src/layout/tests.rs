@@ -1,0 +1,1 @@
+//! Each field, each bound, and the vectors of other people's ids.

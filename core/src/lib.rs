@@ -1,0 +1,33 @@
+//! The snowflake id format and the generator behind `snowflake_next()`, as pure functions and one atomic word.
+//!
+//! This crate owns the two things that decide whether an id can repeat: the [bit layout](layout) and the
+//! [generator](generator). It performs nothing: it reads no clock, sleeps nowhere, writes nothing but the word it
+//! is given, and knows nothing of PostgreSQL. Time, node number, ceiling and the number of ids wanted are
+//! arguments; what to do next is the answer. So every rule can be tested without a server, a clock or a thread.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`layout`] | the three fields of an id, composing and decoding |
+//! | [`generator`] | the word, the reservation of ids and the session's block |
+//! | [`ceiling`] | how far ahead of the last id the durable ceiling is raised, and when |
+//! | [`clock_step`] | when the wall clock has stepped back or leapt ahead |
+//! | [`error`] | every way a request can be refused, as data |
+
+#![forbid(unsafe_code)]
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod ceiling;
+pub mod clock_step;
+pub mod error;
+pub mod generator;
+pub mod layout;
+mod sync;
+
+pub use ceiling::Ceiling;
+pub use clock_step::ClockStep;
+pub use error::{FieldError, GenerateError};
+pub use generator::{Answer, Block, Request, Word};
+pub use layout::{Fields, Id, NodeId};
