@@ -1,1 +1,41 @@
-use pgrx::prelude::*; pgrx::pg_module_magic!(name, version);
+//! Snowflake ids for PostgreSQL: the thin glue between the server and `snowflake-core`.
+//!
+//! The way of an id is straight: [`sql`] -> [`generator`] -> `snowflake_core::generator`, and back. The generator
+//! gets its inputs from [`settings`], [`clock`] and [`shared`], keeps the promise across crashes and failover with
+//! [`ceiling`], and tells the user what is wrong through [`errors`].
+
+mod ceiling;
+mod clock;
+mod clock_watch;
+mod errors;
+mod generator;
+mod settings;
+mod shared;
+mod sql;
+mod wait;
+
+use pgrx::prelude::*;
+
+pgrx::pg_module_magic!(name, version);
+
+extension_sql_file!("../sql/install.sql", name = "install", finalize);
+
+/// Called by PostgreSQL when the library is loaded: in the postmaster where it is preloaded, else in a session.
+#[pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    settings::define();
+    shared::request();
+}
+
+#[cfg(test)]
+pub mod pg_test {
+    //! What `cargo pgrx test` needs at the crate's root.
+
+    /// One-off initialization: none.
+    pub fn setup(_options: Vec<&str>) {}
+
+    /// PostgreSQL 15 and 16 keep the generator's state in the main shared memory.
+    pub fn postgresql_conf_options() -> Vec<&'static str> {
+        vec!["shared_preload_libraries = 'snowflake'"]
+    }
+}

@@ -1,0 +1,102 @@
+-- The end of the install script: who may do what, what each function is for, and what the operator should know
+-- before the first id.
+
+REVOKE ALL ON FUNCTION snowflake_advance(bigint) FROM PUBLIC;
+
+COMMENT ON FUNCTION snowflake_next() IS
+    'the next snowflake id, greater than all returned before the call; made to be a column default';
+COMMENT ON FUNCTION snowflake_next_batch(bigint) IS
+    'the next n snowflake ids, in order';
+COMMENT ON FUNCTION snowflake_advance(bigint) IS
+    'makes every snowflake id from now on greater than the given one, through restart and failover';
+
+COMMENT ON FUNCTION snowflake_generate(bigint) IS
+    'a snowflake id of this moment with a sequence number of the caller''s own, and the node and epoch in force';
+COMMENT ON FUNCTION snowflake_generate(bigint, bigint) IS
+    'a snowflake id of this moment with a sequence and node number of the caller''s own, and the epoch in force';
+COMMENT ON FUNCTION snowflake_generate(bigint, bigint, bigint) IS
+    'a snowflake id of this moment with a sequence number, node number and epoch of the caller''s own';
+COMMENT ON FUNCTION snowflake_try_generate(bigint) IS
+    'like snowflake_generate, with a WARNING and NULL in the place of an ERROR';
+COMMENT ON FUNCTION snowflake_try_generate(bigint, bigint) IS
+    'like snowflake_generate, with a WARNING and NULL in the place of an ERROR';
+COMMENT ON FUNCTION snowflake_try_generate(bigint, bigint, bigint) IS
+    'like snowflake_generate, with a WARNING and NULL in the place of an ERROR';
+COMMENT ON FUNCTION snowflake_compose(bigint, bigint, bigint) IS
+    'the snowflake id of a Unix time in milliseconds, a node number and a sequence number, with the epoch in force';
+COMMENT ON FUNCTION snowflake_compose(bigint, bigint, bigint, bigint) IS
+    'the snowflake id of a Unix time in milliseconds, a node number, a sequence number and an epoch';
+
+COMMENT ON FUNCTION snowflake_decode_timestamp_ms(bigint) IS
+    'Unix milliseconds at which a snowflake id was made, with the epoch in force';
+COMMENT ON FUNCTION snowflake_decode_timestamp_ms(bigint, bigint) IS
+    'Unix milliseconds at which a snowflake id of the given epoch was made';
+COMMENT ON FUNCTION snowflake_decode_timestamp(bigint) IS
+    'time at which a snowflake id was made, with the epoch in force';
+COMMENT ON FUNCTION snowflake_decode_timestamp(bigint, bigint) IS
+    'time at which a snowflake id of the given epoch was made';
+COMMENT ON FUNCTION snowflake_decode_node_id(bigint) IS
+    'node number of a snowflake id';
+COMMENT ON FUNCTION snowflake_decode_sequence_id(bigint) IS
+    'sequence number of a snowflake id within its millisecond';
+COMMENT ON FUNCTION snowflake_decode(bigint) IS
+    'all fields of a snowflake id, with the epoch in force';
+COMMENT ON FUNCTION snowflake_decode(bigint, bigint) IS
+    'all fields of a snowflake id of the given epoch';
+
+COMMENT ON FUNCTION snowflake_min_id(timestamptz) IS
+    'lowest snowflake id of an instant''s millisecond, with the epoch in force';
+COMMENT ON FUNCTION snowflake_min_id(timestamptz, bigint) IS
+    'lowest snowflake id of an instant''s millisecond, for the given epoch';
+COMMENT ON FUNCTION snowflake_max_id(timestamptz) IS
+    'highest snowflake id of an instant''s millisecond, with the epoch in force';
+COMMENT ON FUNCTION snowflake_max_id(timestamptz, bigint) IS
+    'highest snowflake id of an instant''s millisecond, for the given epoch';
+
+COMMENT ON FUNCTION snowflake_current_millis() IS
+    'milliseconds from the epoch in force to now';
+COMMENT ON FUNCTION snowflake_current_millis(bigint) IS
+    'milliseconds from the given epoch to now';
+COMMENT ON FUNCTION snowflake_node() IS
+    'node number in force';
+COMMENT ON FUNCTION snowflake_epoch_ms() IS
+    'epoch in force, in Unix milliseconds';
+COMMENT ON FUNCTION snowflake_status() IS
+    'state of this server''s generator';
+
+-- The ceiling of ids lives in the progress of replication origin 65534, which must be nobody else's, and takes
+-- one of the server's slots for origins.
+DO $$
+DECLARE
+    ceiling_origin CONSTANT oid := 65534;
+    taken_by name;
+    slots CONSTANT text := CASE
+        WHEN current_setting('server_version_num')::integer < 180000 THEN 'max_replication_slots'
+        ELSE 'max_active_replication_origins'
+    END;
+    free_slots integer;
+BEGIN
+    SELECT roname INTO taken_by FROM pg_catalog.pg_replication_origin WHERE roident = ceiling_origin;
+    IF FOUND THEN
+        RAISE EXCEPTION 'replication origin "%" has the identifier %, which snowflake needs', taken_by, ceiling_origin
+            USING ERRCODE = 'object_in_use',
+                HINT = 'Drop it with pg_replication_origin_drop and create it again: it will get a free identifier.';
+    END IF;
+
+    SELECT current_setting(slots)::integer - count(*) FILTER (WHERE local_id <> ceiling_origin)
+        INTO free_slots FROM pg_catalog.pg_show_replication_origin_status();
+    IF free_slots < 1 THEN
+        RAISE WARNING 'no replication origin slot is free, so no snowflake ids can be generated'
+            USING HINT = format('Raise %s here and on every standby, and restart.', slots);
+    ELSIF free_slots = 1 THEN
+        RAISE NOTICE 'snowflake takes the last free replication origin slot'
+            USING HINT = format('Before another subscription is made, raise %s here and on every standby.', slots);
+    END IF;
+
+    IF (SELECT source FROM pg_catalog.pg_settings WHERE name = 'snowflake.node') = 'default' THEN
+        RAISE NOTICE 'snowflake.node is not set, ids will carry the default node number %',
+                current_setting('snowflake.node')
+            USING HINT = 'Before a second server generates ids, give each its own: ALTER SYSTEM SET snowflake.node = ..., then SELECT pg_reload_conf().';
+    END IF;
+END
+$$;

@@ -1,0 +1,239 @@
+//! What the user reads when something is refused: the only place that knows SQLSTATEs.
+//!
+//! Style: PostgreSQL's own. The primary message is lower case and names the value; DETAIL tells facts; HINT tells
+//! what to do.
+
+use pgrx::prelude::*;
+use snowflake_core::layout::TIMESTAMP_MS_MAX;
+use snowflake_core::{FieldError, GenerateError};
+
+/// Reports an error and does not return.
+#[cold]
+pub fn raise(code: PgSqlErrorCode, message: String, detail: Option<String>, hint: Option<&str>) -> ! {
+    report(PgLogLevel::ERROR, code, message, detail, hint);
+    unreachable!("ERROR does not return")
+}
+
+fn report(
+    level: PgLogLevel,
+    code: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<&str>,
+) {
+    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, message, function_name!());
+    if let Some(detail) = detail {
+        report = report.set_detail(detail);
+    }
+    if let Some(hint) = hint {
+        report = report.set_hint(hint);
+    }
+    report.report(level);
+}
+
+/// Unwraps a result of the core, or raises its error with the SQLSTATE, DETAIL and HINT that belong to it.
+pub trait OrRaise<T> {
+    /// The value, or an ERROR.
+    fn or_raise(self) -> T;
+}
+
+impl<T> OrRaise<T> for Result<T, FieldError> {
+    #[inline]
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => field(PgLogLevel::ERROR, error),
+        }
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, GenerateError> {
+    #[inline]
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => generate(error),
+        }
+    }
+}
+
+/// Prints the error as a WARNING with the same text.
+#[cold]
+pub fn warn(error: FieldError) {
+    let (hint, code) = (field_hint(error), PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
+    report(PgLogLevel::WARNING, code, error.to_string(), None, Some(hint));
+}
+
+#[cold]
+fn field(level: PgLogLevel, error: FieldError) -> ! {
+    let (hint, code) = (field_hint(error), PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
+    report(level, code, error.to_string(), None, Some(hint));
+    unreachable!("ERROR does not return")
+}
+
+fn field_hint(error: FieldError) -> &'static str {
+    match error {
+        FieldError::NodeId(_) => "Pass a node number within the range.",
+        FieldError::SequenceId(_) => "Pass a sequence number within the range.",
+        FieldError::Timestamp(_) => {
+            "Pass a time and an epoch, both in Unix milliseconds, whose difference is within the range."
+        }
+        FieldError::TimestampNotAfterEpoch(_) => {
+            "Pass an epoch in Unix milliseconds that is past, and at most the range before now."
+        }
+        FieldError::NegativeId(_) => "A snowflake id is never negative: look for where this number was made.",
+    }
+}
+
+#[cold]
+fn generate(error: GenerateError) -> ! {
+    let untrusted = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    let (code, detail, hint) = match error {
+        GenerateError::BeforeEpoch { .. } => (
+            untrusted,
+            "An id holds the milliseconds since the epoch, which cannot be negative.".to_owned(),
+            "Set the server's clock right, or snowflake.epoch to an instant that is past.",
+        ),
+        GenerateError::PastEnd { .. } => (
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("The last millisecond of the format is {TIMESTAMP_MS_MAX} after the epoch."),
+            "If the server's clock is right, the format has ended for this snowflake.epoch; \
+             snowflake_status() shows when.",
+        ),
+        GenerateError::ClockBehind { .. } => (
+            untrusted,
+            "Either the server's clock was set back, or snowflake.epoch was moved later, or the last id was \
+             issued while the clock stood too far ahead."
+                .to_owned(),
+            "Set the clock or snowflake.epoch right. If both are right, raise snowflake.max_clock_step above \
+             this distance until the clock has caught up.",
+        ),
+        GenerateError::ClockLeapt { .. } => (
+            untrusted,
+            "The clock went ahead by more than the machine has been running since ids were last issued."
+                .to_owned(),
+            "If the clock is wrong, set it right. If it is right, raise snowflake.max_clock_step above this \
+             distance and reload until one id has been issued, then set it back.",
+        ),
+    };
+    raise(code, error.to_string(), Some(detail), Some(hint))
+}
+
+/// The library is not where it has to be for generating ids on this version of PostgreSQL.
+#[cold]
+pub fn not_preloaded() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "snowflake must be loaded via shared_preload_libraries to generate ids".to_owned(),
+        Some(
+            "Before PostgreSQL 17, the state that all sessions share can only be made while the server starts. \
+             Decoding works without it."
+                .to_owned(),
+        ),
+        Some(
+            "Add the line shared_preload_libraries = 'snowflake' to postgresql.conf (with what is there already, \
+             separated by commas) and restart the server.",
+        ),
+    )
+}
+
+/// Another version of the library made the shared state.
+#[cold]
+pub fn other_layout(found: u32, expected: u32) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("snowflake's shared state has layout {found}, this library expects {expected}"),
+        Some("The library was replaced while the server ran.".to_owned()),
+        Some("Restart the server."),
+    )
+}
+
+/// A standby issues nothing: it shares its primary's node number.
+#[cold]
+pub fn in_recovery() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "cannot generate snowflake ids during recovery".to_owned(),
+        Some("A standby has its primary's node number, so both could issue the same id.".to_owned()),
+        Some("Generate ids on the primary. After a promotion nothing has to be done here."),
+    )
+}
+
+/// A value of a setting was given and could not be taken, so that only the default is in force.
+#[cold]
+pub fn setting_refused(name: &str, given: Option<&str>) -> ! {
+    let message = match given {
+        Some(value) => format!("setting \"{name}\" is \"{value}\", which was refused"),
+        None => format!("the value given for setting \"{name}\" was refused"),
+    };
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message,
+        Some("Ids are not generated with the default in the place of a value that was meant.".to_owned()),
+        Some(
+            "Give a valid value in postgresql.conf or with ALTER SYSTEM, and reload; remove it from connection \
+             options and from ALTER ROLE or ALTER DATABASE ... SET, where it cannot be set.",
+        ),
+    )
+}
+
+/// The durable ceiling found at the start is not an id.
+#[cold]
+pub fn ceiling_not_an_id(found: u64, origin: u16) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("the progress of replication origin {origin} is {found}, which is not a snowflake id"),
+        Some("Something else has written to the origin that keeps snowflake's ceiling.".to_owned()),
+        Some("See \"Repairing the ceiling\" in docs/operations.md."),
+    )
+}
+
+/// PostgreSQL found no slot for the replication origin that carries the ceiling.
+#[cold]
+pub fn no_origin_slot(setting: &str, slots: i32) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!("no free replication origin slot for the ceiling of snowflake ids, of {slots}"),
+        Some(
+            "The ceiling takes one slot, each subscription one, and each of its table synchronizations one more."
+                .to_owned(),
+        ),
+        Some(&format!("Raise {setting} here and on every standby, and restart. No id was issued.")),
+    )
+}
+
+/// An argument that is no number of ids.
+#[cold]
+pub fn bad_batch(n: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("number of ids must not be negative, got {n}"),
+        None,
+        Some("Pass how many ids are wanted."),
+    )
+}
+
+/// An id that is too far ahead to advance to.
+#[cold]
+pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("snowflake id {id} is {by_ms} ms ahead of the clock, more than the {max_ms} ms allowed"),
+        Some("Ids up to it would have to be dated ahead of the clock until that time has come.".to_owned()),
+        Some(
+            "Check that the id was made with this server's snowflake.epoch. If it was, raise \
+             snowflake.max_clock_step above this distance.",
+        ),
+    )
+}
+
+/// A time that PostgreSQL's timestamps cannot show.
+#[cold]
+pub fn timestamp_out_of_range(unix_ms: i128) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+        format!("{unix_ms} milliseconds after 1970 is out of range"),
+        None,
+        Some("Check that the epoch is given in Unix milliseconds."),
+    )
+}

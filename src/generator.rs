@@ -1,0 +1,242 @@
+//! Drives the generator of the core: gives it the word, the clock, the node and the ceiling, and does what it
+//! answers, until there is an id.
+//!
+//! The order of the readings matters and is the same everywhere: the word, then the clock; both again after a lost
+//! race. So a steady clock never looks as if it had been set back.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use pgrx::prelude::*;
+use snowflake_core::generator::RESERVE_MAX;
+use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
+use snowflake_core::{Answer, Block, NodeId, Request};
+
+use crate::clock::{self, WallClock};
+use crate::errors::{self, OrRaise};
+use crate::shared::{self, Shared};
+use crate::wait::{self, WaitFor};
+use crate::{ceiling, clock_watch, settings};
+
+const NS_PER_MS: i64 = 1_000_000;
+const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
+/// From a year before the format's end on, the log warns of it once a day.
+const END_WARNING_MS: i64 = 365 * MS_PER_DAY;
+
+thread_local! {
+    /// The ids this session has reserved and not handed out. A new reservation replaces the rest of the last one,
+    /// so the ids of a session always rise.
+    static BLOCK: Cell<Block> = const { Cell::new(Block::EMPTY) };
+}
+
+/// The next id.
+///
+/// # Errors
+/// Not preloaded, settings refused, in recovery, clock or epoch not to be trusted, format at its end: see
+/// [`errors`]. No id is issued then.
+pub fn next() -> Id {
+    let generator = Generator::ready();
+    match settings::cache() {
+        1 => generator.reserve(1),
+        cache => generator.take().unwrap_or_else(|| generator.reserve(cache)),
+    }
+}
+
+/// The ids of a batch, reserved step by step as they are asked for.
+///
+/// The first is greater than every id returned before the call. They rise; and none is from an earlier
+/// millisecond than an id that some session returned before this one was asked for.
+pub fn batch(n: i64) -> impl Iterator<Item = Id> {
+    // What a former batch left would be older than ids returned since.
+    BLOCK.set(Block::EMPTY);
+    (0..n).rev().map(|still_wanted| {
+        let generator = Generator::ready();
+        generator.take().unwrap_or_else(|| generator.reserve((still_wanted + 1).min(RESERVE_MAX)))
+    })
+}
+
+/// Makes every id from now on greater than `id`, through restart and failover, and drops all sessions' blocks.
+///
+/// # Errors
+/// 22023 where `id` is further ahead of the clock than `snowflake.max_clock_step`, and those of [`next`].
+pub fn advance(id: Id) {
+    let generator = Generator::ready();
+    let shared = generator.shared;
+    let last = generator.last();
+    if last.timestamp() > id.timestamp() {
+        return;
+    }
+    let now = WallClock::now().unix_ms() - generator.epoch_ms;
+    let (target, max_ms) = (id.timestamp() + 1, settings::max_clock_step_ms());
+    if target - now > max_ms {
+        errors::advance_too_far(id.get(), target - now, max_ms);
+    }
+    while shared.limits.ceiling() < Id::first_of(target) {
+        ceiling::raise_to_cover(shared, generator.epoch_ms, target);
+    }
+    shared.word.raise(id).or_raise();
+}
+
+/// The epoch in force: that of this server's run where ids have been generated, else the one that is set.
+pub fn epoch_ms() -> i64 {
+    shared::find().and_then(|shared| shared.limits.epoch_ms()).unwrap_or_else(settings::epoch_ms)
+}
+
+/// What a call needs: the shared state, and the settings in force for this command.
+struct Generator {
+    shared: &'static Shared,
+    node: NodeId,
+    epoch_ms: i64,
+}
+
+impl Generator {
+    #[inline]
+    fn ready() -> Self {
+        let shared = shared::get();
+        let node = settings::node();
+        let set = settings::epoch_ms();
+        let epoch_ms = match shared.limits.epoch_ms() {
+            Some(fixed) if fixed == set => fixed,
+            Some(fixed) => epoch_waits_for_restart(shared, fixed, set),
+            None => set,
+        };
+        Self { shared, node, epoch_ms }
+    }
+
+    /// The next id of this session's block, while it is valid.
+    #[inline]
+    fn take(&self) -> Option<Id> {
+        let mut block = BLOCK.get();
+        if block.remaining() == 0 {
+            return None;
+        }
+        let seen = self.shared.word.last()?;
+        let now = WallClock::now().unix_ms() - self.epoch_ms;
+        let id = block.take(seen, now, self.node, settings::max_clock_step_ms());
+        BLOCK.set(block);
+        id
+    }
+
+    /// Reserves up to `want` ids, keeps what is more than one as this session's block, and returns the first.
+    #[inline]
+    fn reserve(&self, want: i64) -> Id {
+        let Self { shared, node, epoch_ms } = *self;
+        let mut used_up: Option<UsedUp> = None;
+        loop {
+            let Some(seen) = shared.word.last() else {
+                return self.started().reserve(want);
+            };
+            let waited_for = used_up.and_then(UsedUp::waited_for);
+            let clock = WallClock::now();
+            let now = clock.unix_ms() - epoch_ms;
+            let max_clock_step_ms = settings::max_clock_step_ms();
+            if now < seen.timestamp() {
+                clock_watch::look_back(shared, settings::max_clock_step_ns());
+            }
+            let ceiling = shared.limits.ceiling();
+            let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for };
+            match shared.word.reserve(&request).or_raise() {
+                Answer::Reserved(block) => return self.keep(block),
+                Answer::LostRace => {}
+                Answer::UsedUp => used_up = Some(UsedUp::wait(shared, used_up, seen, clock, now)),
+                Answer::CeilingReached { timestamp } => {
+                    ceiling::raise_to_cover(shared, epoch_ms, timestamp);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn keep(&self, mut block: Block) -> Id {
+        if block.last() > self.shared.limits.raise_at() {
+            ceiling::raise_ahead(self.shared, self.epoch_ms);
+        }
+        let first = block.take_reserved().unwrap_or(block.last());
+        BLOCK.set(block);
+        first
+    }
+
+    /// The last id issued by this server, which is started where it is not.
+    fn last(&self) -> Id {
+        self.shared.word.last().unwrap_or_else(|| self.started().last())
+    }
+
+    /// Starts the generator of this server: every id up to the durable ceiling counts as issued.
+    #[cold]
+    fn started(&self) -> Self {
+        // SAFETY: reads shared memory.
+        if unsafe { pg_sys::RecoveryInProgress() } {
+            errors::in_recovery();
+        }
+        let epoch_ms = self.shared.limits.fix_epoch_ms(self.epoch_ms);
+        self.shared.word.start(ceiling::durable());
+        warn_of_the_end(self.shared, WallClock::now().unix_ms() - epoch_ms);
+        Self { epoch_ms, ..*self }
+    }
+}
+
+/// A millisecond that this session has seen used up, and since when.
+#[derive(Clone, Copy)]
+struct UsedUp {
+    word: Id,
+    since_ns: i64,
+}
+
+impl UsedUp {
+    /// Sleeps until the clock should have passed the word's millisecond. Where it stands behind, for what is left
+    /// of a millisecond of the monotonic clock since this word was first seen used up.
+    #[cold]
+    fn wait(shared: &Shared, before: Option<Self>, word: Id, clock: WallClock, now: i64) -> Self {
+        // Read after the wall clock, and `waited_for` before it: so where the clock is steady, it has always passed
+        // the word's millisecond when this says that a millisecond has gone by.
+        let monotonic = clock::monotonic_ns();
+        let this = match before {
+            Some(before) if before.word == word => before,
+            _ => Self { word, since_ns: monotonic },
+        };
+        let ns = if now == word.timestamp() {
+            clock.ns_to_next_ms()
+        } else {
+            (NS_PER_MS - (monotonic - this.since_ns)).clamp(1, NS_PER_MS)
+        };
+        wait::sleep(shared, WaitFor::Clock, ns);
+        this
+    }
+
+    /// The word, once a millisecond of the monotonic clock has gone by since it was seen used up.
+    fn waited_for(self) -> Option<Id> {
+        (clock::monotonic_ns() - self.since_ns >= NS_PER_MS).then_some(self.word)
+    }
+}
+
+/// The epoch was changed while the server runs: it goes on with the one its ids began with, and the log says so
+/// once for each new value.
+#[cold]
+fn epoch_waits_for_restart(shared: &Shared, fixed: i64, set: i64) -> i64 {
+    if shared.clock.reported_epoch_ms.swap(set, Ordering::AcqRel) != set {
+        ereport!(
+            PgLogLevel::LOG,
+            PgSqlErrorCode::ERRCODE_CANT_CHANGE_RUNTIME_PARAM,
+            format!(
+                "snowflake: epoch {fixed} stays in force until the server restarts, then it will be {set}"
+            )
+        );
+    }
+    fixed
+}
+
+/// Warns of the format's end, once a day in its last year.
+pub fn warn_of_the_end(shared: &Shared, now: i64) {
+    let left = TIMESTAMP_MS_MAX - now;
+    if left > END_WARNING_MS {
+        return;
+    }
+    let day = now / MS_PER_DAY;
+    if shared.clock.warned_day.swap(day, Ordering::AcqRel) != day {
+        ereport!(
+            PgLogLevel::WARNING,
+            PgSqlErrorCode::ERRCODE_WARNING,
+            format!("snowflake: the timestamps of this epoch end in {} days", left / MS_PER_DAY)
+        );
+    }
+}

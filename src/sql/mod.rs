@@ -1,0 +1,15 @@
+//! The SQL functions, a file for each family. A function here gets its arguments, calls what does the work, and
+//! maps the result; the rules are elsewhere.
+//!
+//! PostgreSQL knows a function by the name of its C symbol, which is the Rust name: renaming one breaks the
+//! catalogs of installed extensions.
+
+mod advance;
+mod decode;
+mod generate;
+mod next;
+mod range;
+mod row;
+mod settings;
+mod status;
+mod time;

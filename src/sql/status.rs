@@ -1,0 +1,73 @@
+//! The state of this server's generator, for the operator.
+
+use std::sync::atomic::Ordering;
+
+use pgrx::prelude::*;
+use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
+
+use super::row;
+use super::time::timestamptz;
+use crate::clock::WallClock;
+use crate::shared::{self, Shared};
+use crate::{ceiling, generator, settings};
+
+const NS_PER_MS: f64 = 1_000_000.0;
+
+/// `snowflake_status()`. It starts nothing: before the first id, what there is none of is NULL.
+///
+/// It runs with the rights of the extension's owner, to count the replication origins that have progress.
+#[pg_extern(sql = r#"
+CREATE FUNCTION snowflake_status(
+    OUT node_id integer,
+    OUT epoch_ms bigint,
+    OUT last_id bigint,
+    OUT last_id_at timestamptz,
+    OUT ahead_ms bigint,
+    OUT ceiling_id bigint,
+    OUT ceiling_at timestamptz,
+    OUT waits bigint,
+    OUT wait_ms double precision,
+    OUT clock_regressions bigint,
+    OUT largest_regression_ms double precision,
+    OUT leaps_refused bigint,
+    OUT free_origin_slots integer,
+    OUT ends_at timestamptz
+) VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';
+"#)]
+fn snowflake_status(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "record") {
+    let node_id = settings::node().get() as i32;
+    let epoch_ms = generator::epoch_ms();
+    let shared = shared::find();
+    let last = shared.and_then(|shared| shared.word.last());
+    let ceiling = shared.map(|shared| shared.limits.ceiling()).filter(|&id| id > Id::MIN);
+    let now = WallClock::now().unix_ms() - epoch_ms;
+    let count = |counter: fn(&Shared) -> u64| shared.map(|shared| counter(shared) as i64);
+    let time = |counter: fn(&Shared) -> u64| shared.map(|shared| counter(shared) as f64 / NS_PER_MS);
+    row::of(
+        fcinfo,
+        [
+            node_id.into_datum(),
+            epoch_ms.into_datum(),
+            last.map(Id::get).into_datum(),
+            last.map(|id| timestamptz(id, epoch_ms)).into_datum(),
+            last.map(|id| (id.timestamp() - now).max(0)).into_datum(),
+            ceiling.map(Id::get).into_datum(),
+            ceiling.map(|id| timestamptz(id, epoch_ms)).into_datum(),
+            count(|shared| shared.stats.waits.load(Ordering::Relaxed)).into_datum(),
+            time(|shared| shared.stats.wait_ns.load(Ordering::Relaxed)).into_datum(),
+            count(|shared| shared.stats.regressions.load(Ordering::Relaxed)).into_datum(),
+            time(|shared| shared.stats.largest_regression_ns.load(Ordering::Relaxed) as u64).into_datum(),
+            count(|shared| shared.stats.leaps.load(Ordering::Relaxed)).into_datum(),
+            free_origin_slots().into_datum(),
+            timestamptz(Id::last_of(TIMESTAMP_MS_MAX), epoch_ms).into_datum(),
+        ],
+    )
+}
+
+/// How many replication origins more could have progress on this server.
+fn free_origin_slots() -> i32 {
+    let used = Spi::get_one::<i64>("SELECT count(*) FROM pg_catalog.pg_show_replication_origin_status()");
+    let used = used.ok().flatten().unwrap_or(0);
+    ceiling::origin_slots().1 - used as i32
+}
