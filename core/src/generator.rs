@@ -225,16 +225,17 @@ impl Block {
     }
 
     /// The next id, while the block is still valid: the word stands in the block's millisecond, the clock has not
-    /// passed it nor stands too far behind it, and the node number is still this server's. Otherwise the rest is
-    /// to be dropped.
+    /// passed it nor stands too far behind it nor before the epoch, and the node number is still this server's.
+    /// Otherwise the rest is to be dropped.
     ///
     /// **Ordering.** Ids of a block rise. While the word stands in the block's millisecond, no id of a later one
     /// has been issued by any session, so none is returned after an id of a later millisecond.
     #[inline]
     pub fn take(&mut self, seen: Id, now: i64, node: NodeId, max_clock_step_ms: i64) -> Option<Id> {
         let timestamp = self.last.timestamp();
+        // A clock before the epoch ends the block, as one too far behind does: `reserve` then says so.
         let valid = seen.timestamp() == timestamp
-            && now <= timestamp
+            && (0..=timestamp).contains(&now)
             && timestamp - now <= max_clock_step_ms
             && self.last.node_id() == node.get();
         if valid { self.take_reserved() } else { None }
