@@ -1,0 +1,37 @@
+# Every command a person types. The work is done by the scripts in tests/tools, each with its purpose on top.
+#
+# PG_CONFIG=/path/to/pg_config chooses the PostgreSQL to build for; without it, an installed one that the
+# extension supports.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-stop test check install installcheck matrix clean
+
+export PG_CONFIG DESTDIR
+tools := tests/tools
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## see it work: a private server, 100,000 rows, ids decoded
+	@$(tools)/demo.sh
+
+demo-stop: ## stop the demo's server
+	@$(tools)/demo-stop.sh
+
+test: ## install what is missing and run every test (SUITES="core regress" for some of them)
+	@$(tools)/test.sh $(SUITES)
+
+check: ## formatting and lints
+	@$(tools)/check.sh
+
+install: ## build in release mode and install into the PostgreSQL of PG_CONFIG, or below DESTDIR
+	@$(tools)/install.sh
+
+installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
+	@$(tools)/regress.sh running
+
+matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
+	@$(tools)/matrix.sh
+
+clean: ## stop the demo and remove everything that was built
+	@$(tools)/clean.sh

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# What has to hold before a change is looked at: formatting, clippy without warnings, shellcheck where it is
+# installed. `make check`.
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+. "$tools/setup.sh"
+. "$tools/build.sh"
+
+step "cargo fmt --check"
+(cd "$project" && cargo fmt --all --check)
+
+step "cargo clippy"
+install_missing for-a-server
+use_state_dir
+# The same pg_config as in the tests, so that both share one build of pgrx.
+private_copy "$major-test"
+use_pgrx_home "$private$bindir/pg_config"
+cargo_features
+(cd "$project" && cargo clippy --workspace --all-targets "${features[@]}" -- -D warnings)
+
+if has shellcheck; then
+    step "shellcheck"
+    shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning "$project/.ci/run" "$tools"/*.sh
+else
+    say "(shellcheck is not installed: scripts not checked)"
+fi
