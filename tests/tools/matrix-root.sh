@@ -89,7 +89,7 @@ environment=(
     PATH=/opt/cargo/bin:/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root USER=root SHELL=/bin/bash LANG=C.UTF-8 TERM=dumb DEBIAN_FRONTEND=noninteractive
     CARGO_HOME=/opt/cargo CARGO_TERM_COLOR=never
-    "PG_VERSION=$major"
+    "PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config"
 )
 
 # Proxies and cargo's network settings come along; where the machine has its own CA bundle, that too.
