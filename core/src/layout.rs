@@ -203,6 +203,15 @@ const fn clamp_timestamp(timestamp: i64) -> i64 {
     }
 }
 
+/// An epoch given as text: decimal digits, Unix milliseconds. Nothing else is guessed at: no sign, no space, no date.
+///
+/// # Overflow
+/// `None` past `i64`.
+pub fn parse_epoch_ms(text: &str) -> Option<i64> {
+    // `parse` would take a leading plus sign.
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
 /// The id of three fields: the exact inverse of decoding. No field is ever OR-ed over its neighbour.
 ///
 /// `unix_ms` and `epoch_ms` are Unix milliseconds; the difference is the timestamp field.

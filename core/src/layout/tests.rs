@@ -362,3 +362,14 @@ mod vectors {
         }
     }
 }
+
+#[test]
+fn an_epoch_is_digits_and_nothing_else() {
+    assert_eq!(parse_epoch_ms("1288834974657"), Some(EPOCH_MS_DEFAULT));
+    assert_eq!(parse_epoch_ms("0"), Some(0));
+    assert_eq!(parse_epoch_ms("9223372036854775807"), Some(i64::MAX));
+    for refused in ["", " ", "-1", "+1", " 1", "1 ", "1.0", "0x1", "2999-01-01", "9223372036854775808", "١"]
+    {
+        assert_eq!(parse_epoch_ms(refused), None, "{refused:?}");
+    }
+}
