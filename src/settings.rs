@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, 
 use pgrx::{pg_guard, pg_sys};
 use snowflake_core::NodeId;
 use snowflake_core::generator::RESERVE_MAX;
-use snowflake_core::layout::{EPOCH_MS_DEFAULT, NODE_ID_DEFAULT, NODE_ID_MAX};
+use snowflake_core::layout::{self, EPOCH_MS_DEFAULT, NODE_ID_DEFAULT, NODE_ID_MAX};
 
 use crate::clock::WallClock;
 use crate::errors::{self, OrRaise};
@@ -263,14 +263,13 @@ extern "C-unwind" fn assign_epoch(value: *const c_char, extra: *mut c_void) {
     EPOCH_CHECK.assign(extra);
 }
 
-/// Unix milliseconds in decimal digits; nothing else is guessed at.
 fn parse_epoch(text: *const c_char) -> Option<i64> {
     if text.is_null() {
         return None;
     }
     // SAFETY: PostgreSQL passes a C string.
-    let text = unsafe { CStr::from_ptr(text) }.to_str().ok()?;
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().ok().and_then(layout::parse_epoch_ms)
 }
 
 /// Whether an epoch is past. A clock that stands before the default epoch is wrong itself, as clocks are before
