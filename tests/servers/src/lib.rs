@@ -1,1 +1,34 @@
+//! Private PostgreSQL servers, for tests that need real ones: many sessions, clocks that step, crashes, failover.
+//!
+//! A [`Cluster`] is a server of its own: data directory, log and socket in a directory of their own, no TCP port, so
+//! that any number of tests run side by side. It stops when it is dropped, also by a panic, and its directory is
+//! removed unless the test failed.
+//!
+//! ```no_run
+//! use snowflake_servers::{Cluster, draw};
+//!
+//! let cluster = Cluster::builder().set("snowflake.node", "5").start();
+//! cluster.create_extension("postgres");
+//! let drawn = draw(&cluster, &["postgres"], 4, 1_000);
+//! drawn.assert_unique_and_rising();
+//! ```
+//!
+//! `make test` sets two variables: `SNOWFLAKE_TEST_BINDIR` is the directory of the server's programs, with the
+//! extension installed there, and `SNOWFLAKE_TEST_DIR` is where clusters are made (the system's temporary directory
+//! without it). PostgreSQL refuses root, so called by root the servers run as the user `postgres`.
 
+#![forbid(unsafe_code)]
+
+pub mod calls;
+pub mod clock;
+pub mod cluster;
+pub mod errors;
+pub mod ids;
+mod paths;
+mod process;
+mod standby;
+
+pub use clock::FakeClock;
+pub use cluster::{Cluster, ClusterBuilder};
+pub use errors::{SqlError, assert_sql_error};
+pub use ids::{Drawn, draw, draw_while};
