@@ -76,6 +76,9 @@ DECLARE
     END;
     free_slots integer;
 BEGIN
+    -- While an extension's script runs, PostgreSQL shows nothing below WARNING unless it is asked to.
+    PERFORM set_config('client_min_messages', 'notice', true);
+
     SELECT roname INTO taken_by FROM pg_catalog.pg_replication_origin WHERE roident = ceiling_origin;
     IF FOUND THEN
         RAISE EXCEPTION 'replication origin "%" has the identifier %, which snowflake needs', taken_by, ceiling_origin

@@ -89,6 +89,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, timestamp: i64) {
     shared.limits.publish(&ceiling);
     shared.raise_lock.release();
     clock_watch::trust(shared, &clock);
+    clock_watch::warn_of_the_end(shared, now);
 }
 
 /// Writes a ceiling to the WAL and flushes it.

@@ -171,8 +171,9 @@ pub fn setting_refused(name: &str, given: Option<&str>) -> ! {
         message,
         Some("Ids are not generated with the default in the place of a value that was meant.".to_owned()),
         Some(
-            "Give a valid value in postgresql.conf or with ALTER SYSTEM, and reload; remove it from connection \
-             options and from ALTER ROLE or ALTER DATABASE ... SET, where it cannot be set.",
+            "Give a valid value in postgresql.conf or with ALTER SYSTEM, and reload; to go back to the default, \
+             restart. Remove it from connection options and from ALTER ROLE or ALTER DATABASE ... SET, where it \
+             cannot be set.",
         ),
     )
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use pgrx::prelude::*;
 use snowflake_core::generator::RESERVE_MAX;
-use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
+use snowflake_core::layout::Id;
 use snowflake_core::{Answer, Block, NodeId, Request};
 
 use crate::clock::{self, WallClock};
@@ -19,9 +19,6 @@ use crate::wait::{self, WaitFor};
 use crate::{ceiling, clock_watch, settings};
 
 const NS_PER_MS: i64 = 1_000_000;
-const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
-/// From a year before the format's end on, the log warns of it once a day.
-const END_WARNING_MS: i64 = 365 * MS_PER_DAY;
 
 thread_local! {
     /// The ids this session has reserved and not handed out. A new reservation replaces the rest of the last one,
@@ -78,8 +75,16 @@ pub fn advance(id: Id) {
 }
 
 /// The epoch in force: that of this server's run where ids have been generated, else the one that is set.
+///
+/// # Errors
+/// 55000 where neither is known, because the value that was set was refused.
 pub fn epoch_ms() -> i64 {
-    shared::find().and_then(|shared| shared.limits.epoch_ms()).unwrap_or_else(settings::epoch_ms)
+    epoch_of_this_run().unwrap_or_else(settings::epoch_ms)
+}
+
+/// The epoch that this server's run is bound to, once ids have been generated.
+pub fn epoch_of_this_run() -> Option<i64> {
+    shared::find().and_then(|shared| shared.limits.epoch_ms())
 }
 
 /// What a call needs: the shared state, and the settings in force for this command.
@@ -170,7 +175,6 @@ impl Generator {
         }
         let epoch_ms = self.shared.limits.fix_epoch_ms(self.epoch_ms);
         self.shared.word.start(ceiling::durable());
-        warn_of_the_end(self.shared, WallClock::now().unix_ms() - epoch_ms);
         Self { epoch_ms, ..*self }
     }
 }
@@ -223,20 +227,4 @@ fn epoch_waits_for_restart(shared: &Shared, fixed: i64, set: i64) -> i64 {
         );
     }
     fixed
-}
-
-/// Warns of the format's end, once a day in its last year.
-pub fn warn_of_the_end(shared: &Shared, now: i64) {
-    let left = TIMESTAMP_MS_MAX - now;
-    if left > END_WARNING_MS {
-        return;
-    }
-    let day = now / MS_PER_DAY;
-    if shared.clock.warned_day.swap(day, Ordering::AcqRel) != day {
-        ereport!(
-            PgLogLevel::WARNING,
-            PgSqlErrorCode::ERRCODE_WARNING,
-            format!("snowflake: the timestamps of this epoch end in {} days", left / MS_PER_DAY)
-        );
-    }
 }

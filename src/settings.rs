@@ -54,6 +54,16 @@ pub fn node() -> NodeId {
     NodeId::new(NODE.load(Ordering::Relaxed).into()).or_raise()
 }
 
+/// This server's node number, or `None` where a value was given that could not be taken.
+pub fn trusted_node() -> Option<NodeId> {
+    (!NODE_CHECK.is_refused()).then(node)
+}
+
+/// The epoch that is set, or `None` where a value was given that could not be taken.
+pub fn trusted_epoch_ms() -> Option<i64> {
+    (!EPOCH_CHECK.is_refused()).then(epoch_ms)
+}
+
 /// The epoch that is set, in Unix milliseconds. Which one is in force, the generator knows.
 ///
 /// # Errors
@@ -163,8 +173,13 @@ impl Checked {
     }
 
     #[inline]
+    fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    #[inline]
     fn or_raise(&self) {
-        if self.refused.load(Ordering::Relaxed) {
+        if self.is_refused() {
             errors::setting_refused(&self.name.to_string_lossy(), self.given.get().map(String::as_str));
         }
     }

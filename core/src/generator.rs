@@ -91,7 +91,7 @@ impl Word {
     /// Any number of callers agree: the first sets it, and what the word is then never goes back. Id 0 is not
     /// issued by any server (the word counts it as "not started"), so a new server starts at 1.
     pub fn start(&self, ceiling: Id) {
-        let first = ceiling.get().max(1) as u64;
+        let first = ceiling.max(Id::FIRST_START).get() as u64;
         // A failed exchange means that somebody else has started it. Release pairs with `last`.
         let _ = self.0.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire);
     }

@@ -101,6 +101,9 @@ impl Id {
     /// The highest id there is.
     pub const MAX: Self = Self(ID_MAX);
 
+    /// What the generator of a new server starts at, so that no server issues it, nor the id 0.
+    pub const FIRST_START: Self = Self(1);
+
     /// The id with this number.
     ///
     /// # Errors
