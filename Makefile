@@ -28,7 +28,7 @@ install: ## build in release mode and install into the PostgreSQL of PG_CONFIG, 
 	@$(tools)/install.sh
 
 installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
-	@$(tools)/regress.sh running
+	@$(tools)/installcheck.sh
 
 matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
 	@$(tools)/matrix.sh

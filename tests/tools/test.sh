@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs every test: `make test`. With arguments, only the suites named:
 #
-#   test.sh core loom regress servers pgrx
+#   test.sh core loom regress docs servers pgrx
 #
 # A failed suite does not stop the others; the summary at the end tells, and the exit status is 0 only if all
 # passed.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$tools/setup.sh"
 . "$tools/build.sh"
+. "$tools/server.sh"
 
 suites=("$@")
-((${#suites[@]})) || suites=(core loom regress servers pgrx)
+((${#suites[@]})) || suites=(core loom regress docs servers pgrx)
 
 # The pure crate: unit, property and simulation tests.
 suite_core() { cargo test --package snowflake-core; }
@@ -21,12 +22,35 @@ suite_loom() {
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$target/loom cargo test --release --package snowflake-core --lib loom
 }
 
-# SQL in, text out, on a private server.
-suite_regress() { SNOWFLAKE_BUILT=yes "$tools/regress.sh" private; }
+# A new private server with the release build, until the suite ends. Sets PGHOST and its like.
+new_server() {
+    server_in "$state/$1-server"
+    server_stop
+    rm -rf "$server_dir"
+    trap server_stop EXIT
+    server_init
+    server_configure <<CONF
+shared_preload_libraries = 'snowflake'
+fsync = off
+CONF
+    server_start
+}
+
+# SQL in, text out.
+suite_regress() {
+    new_server regress
+    PG_CONFIG=$private$bindir/pg_config "$tools/installcheck.sh"
+}
+
+# The SQL that the documents show.
+suite_docs() {
+    new_server docs
+    PATH=$private$bindir:$PATH "$tools/check-docs.sh"
+}
 
 # Real servers: many sessions, clocks, crashes.
 suite_servers() {
-    SNOWFLAKE_TEST_BINDIR=$release_bindir SNOWFLAKE_TEST_DIR=$state/servers cargo test --package snowflake-servers
+    SNOWFLAKE_TEST_BINDIR=$private$bindir SNOWFLAKE_TEST_DIR=$state/servers cargo test --package snowflake-servers
 }
 
 # Rust tests inside a backend. The framework reads the user's name from USER; as root it changes to the
@@ -51,7 +75,6 @@ say "PostgreSQL $major of $pg_config, $("$cargo_pgrx" pgrx --version), $(cargo -
 
 step "Building the release that the servers run"
 build_private_server
-release_bindir=$private$bindir
 
 summary=()
 failed=0
