@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::paths;
 
@@ -27,9 +28,18 @@ impl FakeClock {
     /// Sets how far the clock is ahead of the right time, or behind it where negative.
     pub fn set_offset_ms(&self, offset_ms: i64) {
         let sign = if offset_ms < 0 { '-' } else { '+' };
-        let (s, ms) = (offset_ms.abs() / 1_000, offset_ms.abs() % 1_000);
+        self.write(&format!("{sign}{}", seconds(offset_ms.abs())));
+    }
+
+    /// Stops the clock, at this distance from the right time, until an offset is set.
+    pub fn freeze_at_offset_ms(&self, offset_ms: i64) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+        self.write(&seconds(now.as_millis() as i64 + offset_ms));
+    }
+
+    fn write(&self, time: &str) {
         let new = self.file.with_extension("new");
-        fs::write(&new, format!("{sign}{s}.{ms:03}\n")).expect("the directory is ours");
+        fs::write(&new, format!("{time}\n")).expect("the directory is ours");
         fs::set_permissions(&new, fs::Permissions::from_mode(0o644)).expect("the file is ours");
         // Renamed, so that nobody reads half a file.
         fs::rename(&new, &self.file).expect("the directory is ours");
@@ -41,6 +51,8 @@ impl FakeClock {
             ("FAKETIME_TIMESTAMP_FILE".into(), self.file.clone().into()),
             ("FAKETIME_NO_CACHE".into(), "1".into()),
             ("FAKETIME_DONT_FAKE_MONOTONIC".into(), "1".into()),
+            // A time without a sign is in seconds since 1970, and stands.
+            ("FAKETIME_FMT".into(), "%s".into()),
         ]
     }
 }
@@ -49,6 +61,10 @@ impl Drop for FakeClock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.file);
     }
+}
+
+fn seconds(ms: i64) -> String {
+    format!("{}.{:03}", ms / 1_000, ms % 1_000)
 }
 
 fn library() -> PathBuf {

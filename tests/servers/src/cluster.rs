@@ -12,10 +12,11 @@ use std::{io, thread};
 use postgres::{Client, Config, NoTls};
 
 use crate::clock::FakeClock;
+use crate::flush_gate::FlushGate;
 use crate::{paths, process};
 
 /// Longer than anything here takes on a busy machine: reaching it means that something hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const PORT: u16 = 5432;
 
 /// What a server is to be like.
@@ -48,8 +49,25 @@ impl ClusterBuilder {
 
     /// The server sees this clock in place of the machine's. Its monotonic clock and CLOCK_BOOTTIME go on as they
     /// are.
-    pub fn clock(mut self, clock: &FakeClock) -> Self {
-        self.environment.extend(clock.environment());
+    pub fn clock(self, clock: &FakeClock) -> Self {
+        self.environment(clock.environment())
+    }
+
+    /// The server's flushes go through this gate.
+    pub fn flushes_through(self, gate: &FlushGate) -> Self {
+        self.set("fsync", "on").set("wal_sync_method", "fdatasync").environment(gate.environment())
+    }
+
+    fn environment(mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        for (name, value) in variables {
+            match self.environment.iter_mut().find(|(known, _)| *known == name && name == "LD_PRELOAD") {
+                Some((_, libraries)) => {
+                    libraries.push(" ");
+                    libraries.push(value);
+                }
+                None => self.environment.push((name, value)),
+            }
+        }
         self
     }
 
