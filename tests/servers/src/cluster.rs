@@ -26,6 +26,7 @@ pub struct ClusterBuilder {
     environment: Vec<(OsString, OsString)>,
     not_preloaded: bool,
     primary: Option<PathBuf>,
+    copied: Option<PathBuf>,
 }
 
 impl ClusterBuilder {
@@ -77,6 +78,12 @@ impl ClusterBuilder {
         self
     }
 
+    /// A copy of a data directory: that of a stopped server, or a base backup.
+    pub fn copy_of(mut self, data: &Path) -> Self {
+        self.copied = Some(data.to_owned());
+        self
+    }
+
     /// Makes the server and starts it.
     ///
     /// # Panics
@@ -100,9 +107,10 @@ impl ClusterBuilder {
             postmaster: None,
             past_postmasters: Vec::new(),
         };
-        match &self.primary {
-            Some(primary) => cluster.copy_of_primary(primary),
-            None => cluster.copy_of_template(),
+        match (&self.primary, &self.copied) {
+            (Some(primary), _) => cluster.copy_of_primary(primary),
+            (None, Some(data)) => cluster.copy_of(data),
+            (None, None) => cluster.copy_of_template(),
         }
         let socket_dir = cluster.socket_dir.to_str().expect("paths of tests are UTF-8").to_owned();
         cluster.set("unix_socket_directories", &socket_dir);
@@ -134,9 +142,13 @@ impl Cluster {
         ClusterBuilder::default()
     }
 
-    fn copy_of_template(&self) {
+    fn copy_of(&self, data: &Path) {
         let mut copy = paths::as_server_user(Path::new("cp"));
-        process::run(copy.arg("-a").arg(paths::template()).arg(&self.data));
+        process::run(copy.arg("-a").arg(data).arg(&self.data));
+    }
+
+    fn copy_of_template(&self) {
+        self.copy_of(paths::template());
         let mut main = OpenOptions::new()
             .append(true)
             .open(self.data.join("postgresql.conf"))
@@ -312,6 +324,15 @@ impl Cluster {
     /// The data directory.
     pub fn data(&self) -> &Path {
         &self.data
+    }
+
+    /// The cluster's own directory, in which the data directory lies.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn socket_dir(&self) -> &Path {
+        &self.socket_dir
     }
 
     /// How a client reaches a database, as the superuser.

@@ -19,24 +19,32 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 pub mod calls;
 pub mod clock;
 pub mod cluster;
+pub mod crash;
 pub mod errors;
 mod flush_gate;
+pub mod history;
 pub mod ids;
+pub mod load;
 mod paths;
 mod process;
 pub mod promise;
 mod standby;
 pub mod status;
+mod wal;
 pub mod watch;
 
 pub use clock::FakeClock;
 pub use cluster::{Cluster, ClusterBuilder};
+pub use crash::End;
 pub use errors::{SqlError, assert_sql_error};
 pub use flush_gate::FlushGate;
+pub use history::History;
 pub use ids::{Drawn, draw, draw_while};
+pub use load::{Load, Work};
 pub use promise::{Order, Promise};
 pub use status::{Status, usage};
 pub use watch::{Generating, Watch};
