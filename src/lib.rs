@@ -12,6 +12,8 @@ mod generator;
 mod settings;
 mod shared;
 mod sql;
+#[cfg(any(test, feature = "pg_test"))]
+mod tests;
 mod wait;
 
 use pgrx::prelude::*;
