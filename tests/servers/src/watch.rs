@@ -43,6 +43,9 @@ struct Counts {
 }
 
 impl<'a> Generating<'a> {
+    /// For a session that takes the server's `snowflake.cache`, whatever it is.
+    pub const SERVERS_CACHE: i64 = 0;
+
     /// Sessions in the database `postgres`.
     pub fn sessions(cluster: &'a Cluster, caches: &'a [i64]) -> Self {
         Self { cluster, databases: &["postgres"], caches, ids_a_statement: 100 }
@@ -67,7 +70,9 @@ impl<'a> Generating<'a> {
                     let counts = &watch.sessions[session];
                     let _ended = SetOnDrop(&counts.ended);
                     let mut client = self.cluster.connect(self.databases[session % self.databases.len()]);
-                    client.batch_execute(&format!("SET snowflake.cache = {cache}")).expect("a setting");
+                    if cache != Self::SERVERS_CACHE {
+                        client.batch_execute(&format!("SET snowflake.cache = {cache}")).expect("a setting");
+                    }
                     self.generate(&mut client, cache, counts, watch);
                 });
             }

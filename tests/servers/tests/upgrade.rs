@@ -1,0 +1,163 @@
+//! From one version to the next: catalogs, dumps, and a library that is replaced while the server runs.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use snowflake_servers::ids::next_ids;
+use snowflake_servers::{Cluster, Generating, Promise};
+
+/// All that the extension has in the catalogs of a database.
+fn catalog(cluster: &Cluster, database: &str) -> Vec<String> {
+    let objects = "
+        SELECT pg_describe_object(d.classid, d.objid, 0) || ' | ' || coalesce(obj_description(d.objid), '-') || ' | '
+               || coalesce(concat_ws(' ', f.prosrc, f.probin, f.prolang, f.provolatile, f.proisstrict, f.proparallel,
+                                     f.prosecdef, f.proleakproof, f.proretset, f.procost, f.prorows, f.prokind,
+                                     f.proargnames, f.proargmodes, f.proconfig, pg_get_function_result(f.oid)), '-')
+        FROM pg_depend d
+        JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+        LEFT JOIN pg_proc f ON d.classid = 'pg_proc'::regclass AND d.objid = f.oid
+        WHERE e.extname = 'snowflake' AND d.deptype = 'e'
+        UNION ALL
+        SELECT f.oid::regprocedure || ' | ' || coalesce((
+                   SELECT string_agg(a.grantee::regrole || ' ' || a.privilege_type, ', ' ORDER BY a.grantee, 1)
+                   FROM aclexplode(f.proacl) a), 'default')
+        FROM pg_proc f WHERE f.proname LIKE 'snowflake\\_%'
+        UNION ALL
+        SELECT concat_ws(' ', extversion, extrelocatable, extnamespace::regnamespace, extconfig, extcondition)
+        FROM pg_extension WHERE extname = 'snowflake'
+        ORDER BY 1";
+    let rows = cluster.connect(database).query(objects, &[]).expect("the catalogs");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+fn assert_same(one: &[String], other: &[String], what: &str) {
+    let missing: Vec<_> = one.iter().filter(|line| !other.contains(line)).collect();
+    let more: Vec<_> = other.iter().filter(|line| !one.contains(line)).collect();
+    assert!(missing.is_empty() && more.is_empty(), "{what}\nfresh: {missing:#?}\nthis: {more:#?}");
+    assert!(one.len() > 50, "only {} lines", one.len());
+}
+
+/// Every version that can be installed, brought up to the newest, is what a fresh installation is. The first release
+/// has none to come from; this is what checks each one after it.
+#[test]
+fn every_version_updates_to_what_is_fresh() {
+    let cluster = Cluster::builder().start();
+    cluster.create_database("fresh");
+    let fresh = catalog(&cluster, "fresh");
+    let query = "SELECT version FROM pg_available_extension_versions WHERE name = 'snowflake'";
+    let versions = cluster.connect("postgres").query(query, &[]).expect("the versions");
+    let versions: Vec<String> = versions.iter().map(|row| row.get(0)).collect();
+    assert!(!versions.is_empty());
+    for (number, version) in versions.iter().enumerate() {
+        let database = format!("from_{number}");
+        cluster.execute("postgres", &format!("CREATE DATABASE {database}"));
+        cluster.execute(&database, &format!("CREATE EXTENSION snowflake VERSION '{version}'"));
+        cluster.execute(&database, "ALTER EXTENSION snowflake UPDATE");
+        assert_same(&fresh, &catalog(&cluster, &database), version);
+    }
+}
+
+/// Every kind of object that can depend on a function of the extension, and a right that was given.
+const OBJECTS: &str = "
+    CREATE TABLE orders (
+        id bigint PRIMARY KEY DEFAULT snowflake_next(),
+        made timestamptz GENERATED ALWAYS AS (snowflake_decode_timestamp(id, 1288834974657)) STORED,
+        CHECK (snowflake_decode_node_id(id) BETWEEN 0 AND 1023)
+    );
+    CREATE INDEX ON orders (snowflake_decode_timestamp_ms(id, 1288834974657));
+    CREATE VIEW recent AS SELECT * FROM orders WHERE id >= snowflake_min_id(now() - interval '1 day');
+    CREATE TABLE parts (id bigint DEFAULT snowflake_next()) PARTITION BY RANGE (id);
+    CREATE TABLE parts_new PARTITION OF parts
+        FOR VALUES FROM (snowflake_min_id('2020-01-01 00:00+00', 1288834974657)) TO (MAXVALUE);
+    INSERT INTO orders SELECT FROM generate_series(1, 1000);
+    INSERT INTO parts SELECT FROM generate_series(1, 1000);
+    GRANT EXECUTE ON FUNCTION snowflake_advance(bigint) TO loader";
+
+#[test]
+fn dump_and_restore() {
+    let cluster = Cluster::builder().start();
+    cluster.execute("postgres", "CREATE ROLE loader");
+    cluster.create_database("original");
+    cluster.execute("original", OBJECTS);
+    cluster.execute("postgres", "CREATE DATABASE restored");
+    let dump = cluster.run("pg_dump", &["original"]);
+    let dump = cluster.write_file("dump.sql", &dump);
+    let dump = dump.to_str().expect("paths of tests are UTF-8");
+    cluster.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f", dump]);
+
+    let original = catalog(&cluster, "original");
+    assert!(original.iter().any(|line| line.contains("loader EXECUTE")), "{original:#?}");
+    assert_same(&original, &catalog(&cluster, "restored"), "restored");
+    let sums = "SELECT count(*), sum(id)::text, sum(extract(epoch FROM made))::text,
+                       (SELECT sum(id)::text FROM parts), (SELECT count(*) FROM recent)
+                FROM orders";
+    let sums = |database: &str| {
+        let row = cluster.connect(database).query_one(sums, &[]).expect("sums");
+        let texts: [Option<String>; 3] = [row.get(1), row.get(2), row.get(3)];
+        (row.get::<_, i64>(0), texts, row.get::<_, i64>(4))
+    };
+    assert_eq!(sums("original"), sums("restored"));
+    // The default works, and goes on above what was restored.
+    let new = "INSERT INTO orders DEFAULT VALUES
+               RETURNING id > (SELECT max(id) FROM orders) AND id > (SELECT max(id) FROM parts)";
+    let above: bool = cluster.connect("restored").query_one(new, &[]).expect("a row").get(0);
+    assert!(above);
+}
+
+/// The library's file, which is put back.
+struct Library {
+    path: PathBuf,
+    original: Vec<u8>,
+}
+
+impl Library {
+    fn of(cluster: &Cluster) -> Self {
+        let directory = cluster.run("pg_config", &["--pkglibdir"]);
+        let path = Path::new(directory.trim()).join("snowflake.so");
+        let original = fs::read(&path).expect("the extension is installed");
+        Self { path, original }
+    }
+
+    /// As installing does it: a new file in the place of the old one, which stays for those who have it mapped.
+    fn replace(&self, more: &[u8]) {
+        let new = self.path.with_extension("new");
+        let mut file = File::create(&new).expect("the test's installation is the caller's own");
+        file.write_all(&self.original).expect("there is space");
+        file.write_all(more).expect("there is space");
+        fs::set_permissions(&new, fs::metadata(&self.path).expect("it is there").permissions())
+            .expect("ours");
+        fs::rename(&new, &self.path).expect("ours");
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        self.replace(&[]);
+    }
+}
+
+/// Sessions that have the old library and sessions that come after it was replaced issue ids of one generator. Where
+/// nothing is preloaded, the new ones have the new library, and find the shared state of the old.
+#[test]
+fn a_library_that_is_replaced_under_load() {
+    let cluster = Cluster::builder().start();
+    let mut clusters = vec![Cluster::builder()];
+    if cluster.generates_unloaded() {
+        clusters.push(Cluster::builder().not_preloaded());
+    }
+    for builder in clusters {
+        let mut cluster = builder.start();
+        cluster.create_extension("postgres");
+        let library = Library::of(&cluster);
+        let promise = Promise::default();
+        Generating::sessions(&cluster, &[1, 1, 64]).run(&promise, |_| {
+            // What follows the end of an object file is not read: another build with the same code.
+            library.replace(b"a newer build");
+            Generating::sessions(&cluster, &[1, 1, 64]).run(&promise, |watch| watch.wait_until_served());
+        });
+        cluster.restart();
+        let after = next_ids(&mut cluster.connect("postgres"), 1)[0];
+        assert!(after > promise.highest());
+    }
+}
