@@ -41,6 +41,10 @@ SET snowflake.cache = 64;
 SELECT snowflake_next() AS first \gset
 SELECT snowflake_advance(:first + (500::bigint << 22));
 SELECT snowflake_next() > :first + (500::bigint << 22) AS greater;
+-- Also where the id is one of the block, which would be good for as long as the clock is behind.
+SELECT snowflake_next() AS first \gset
+SELECT snowflake_advance(:first + 10);
+SELECT snowflake_next() > :first + 10 AS greater;
 RESET snowflake.cache;
 -- What a batch has reserved too, in the middle of it.
 BEGIN;

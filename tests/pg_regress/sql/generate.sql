@@ -46,7 +46,7 @@ SELECT error_of('SELECT snowflake_generate(1, 1, 32472144000000)', '(?<=got -)\d
 SELECT error_of('SELECT snowflake_generate(1, 1, 9223372036854775807)', '(?<=got -)\d+');
 SELECT error_of('SELECT snowflake_generate(1, 1, -1288834974657)', '(?<=got )\d+');
 SELECT error_of('SELECT snowflake_generate(1, 1, -9223372036854775808)', '(?<=got )\d+');
--- Both ends of the time. (The moment that is the epoch itself cannot be met from here.)
+-- Both ends of the time.
 DO $$
 BEGIN
     FOR i IN 1..3 LOOP
@@ -64,6 +64,24 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- The moment that is the epoch itself would give node 0 the id 0. It is met after a try or two.
+CREATE FUNCTION at_its_epoch() RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    id bigint;
+BEGIN
+    FOR i IN 1..100000 LOOP
+        id := snowflake_generate(0, 0, snowflake_current_millis(0));
+        IF id < 1 << 22 THEN
+            RETURN 'id ' || id;
+        END IF;
+    END LOOP;
+    RETURN 'never met';
+END
+$$;
+SELECT error_of('SELECT at_its_epoch()');
+DROP FUNCTION at_its_epoch();
 
 -- Node, then sequence, then time: the first failure decides.
 SELECT error_of('SELECT snowflake_generate(4096, 1024, 32472144000000)');

@@ -66,5 +66,14 @@ DROP MATERIALIZED VIEW kept;
 SELECT error_of('SELECT count(snowflake_decode_timestamp(-n)) FROM source', '-\d+');
 SELECT snowflake_next() > 0 AS positive;
 
+-- What a batch has left is not for the next batch, where another process has issued an id in between; ahead of the clock,
+-- all of this is one millisecond.
+SELECT snowflake_advance(snowflake_next() + (1000::bigint << 22));
+SELECT snowflake_next_batch(200) AS id LIMIT 1 \gset a_
+SELECT max(id) AS id FROM (SELECT snowflake_next() AS id FROM source WHERE n <= 100) AS _ \gset b_
+SELECT snowflake_next_batch(200) AS id LIMIT 1 \gset c_
+SELECT :a_id < :b_id AND :b_id < :c_id AS rising;
+CALL wait_for_clock();
+
 DROP TABLE source;
 DROP FUNCTION in_workers(text);
