@@ -71,7 +71,9 @@ impl Word {
         Self(AtomicU64::new(0))
     }
 
+    /// A word that is not started; loom's atomics cannot be made at compile time.
     #[cfg(all(test, loom))]
+    #[allow(clippy::new_without_default, reason = "as above")]
     pub fn new() -> Self {
         Self(AtomicU64::new(0))
     }

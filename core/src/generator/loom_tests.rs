@@ -150,7 +150,7 @@ fn two_sessions_share_a_millisecond_without_a_gap() {
 
 #[test]
 fn three_sessions_share_a_millisecond_without_a_gap() {
-    bounded(3, || {
+    bounded(2, || {
         let server = Server::started_at(at(MS - 1, 1, 7));
         let all = assert_distinct(&run(&server, &[(1, 1, 1), (1, 1, 1), (1, 1, 2)]));
         assert_eq!(all, [0, 1, 2, 3].map(|sequence_id| at(MS, 1, sequence_id)));
@@ -177,7 +177,7 @@ fn sessions_that_see_different_nodes_never_meet() {
 
 #[test]
 fn blocks_are_one_sessions_own_while_the_clock_ticks() {
-    bounded(3, || {
+    bounded(2, || {
         let server = Server::started_at(at(MS - 1, 1, 7));
         let ticking = server.clone();
         let clock = thread::spawn(move || ticking.clock.store(MS as u64 + 1, Ordering::Release));
@@ -197,7 +197,7 @@ fn a_block_and_single_ids_keep_the_order_of_milliseconds() {
 
 #[test]
 fn the_first_callers_agree_on_the_start() {
-    bounded(3, || {
+    bounded(2, || {
         let ceiling = at(MS + 50, 9, 0);
         let server = Server::new();
         let threads: Vec<_> = (0..3)
@@ -235,7 +235,7 @@ fn a_late_start_takes_nothing_back() {
 
 #[test]
 fn raising_by_hand_ends_every_block_and_lowers_nothing() {
-    bounded(3, || {
+    bounded(2, || {
         let server = Server::started_at(at(MS - 1, 1, 7));
         let (raised, advanced) = (at(MS, 5, 0), server.clone());
         let raiser = thread::spawn(move || {

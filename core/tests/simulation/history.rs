@@ -1,0 +1,261 @@
+//! One history: a plan drawn from the seed, and one step after the other until it is over.
+
+use snowflake_core::Id;
+use snowflake_core::layout::{NodeId, TIMESTAMP_MS_MAX};
+
+use crate::events;
+use crate::fault::Fault;
+use crate::machine::{Machine, NS_PER_MS};
+use crate::oracle::{self, Rule, Violation, check};
+use crate::random::Random;
+use crate::server::Server;
+use crate::session::{Call, Session};
+
+/// The node numbers that servers are given, and give to one another.
+pub const NODES: [i64; 5] = [1, 512, 0, 1_023, 5];
+
+/// What kind of history it is.
+pub struct Plan {
+    pub servers: usize,
+    pub sessions: usize,
+    pub steps: i64,
+    /// An event of the world comes about once in so many steps.
+    pub event_every: i64,
+    pub step_ns: i64,
+    pub pause_ns: i64,
+    pub think_ns: i64,
+    pub oversleep_ns: i64,
+    pub caches: &'static [i64],
+    pub max_clock_step_ms: i64,
+    pub clock_trouble: bool,
+    pub crashes: bool,
+    pub failovers: bool,
+    pub reloads: bool,
+    pub advances: bool,
+    pub batches: bool,
+    pub prepares: bool,
+    /// A server that comes up, issues a few ids, and crashes, again and again, with a steady clock.
+    pub crash_loop: bool,
+    /// The clock is at an end of the format.
+    pub at_an_end: bool,
+    /// Where the clock stands, in milliseconds after the epoch.
+    pub now_ms: i64,
+}
+
+impl Plan {
+    fn draw(random: &mut Random) -> Self {
+        let caches: [&[i64]; 5] = [&[1], &[1], &[1, 2, 16], &[256], &[1, 3, 256]];
+        let mut plan = Self {
+            servers: if random.one_in(3) { 2 } else { 1 },
+            sessions: random.within(1, 5) as usize,
+            steps: random.within(150, 700),
+            event_every: random.pick(&[20, 40, 80]),
+            step_ns: random.pick(&[30, 200, 2_000, 30_000]),
+            pause_ns: random.pick(&[1_000, 300_000, 4_000_000]),
+            think_ns: random.pick(&[1, 1_000, 100_000]),
+            oversleep_ns: random.pick(&[1, 60_000, 2_000_000]),
+            caches: random.pick(&caches),
+            max_clock_step_ms: random.pick(&[10_000, 86_400_000]),
+            clock_trouble: random.one_in(2),
+            crashes: random.one_in(2),
+            failovers: random.one_in(3),
+            reloads: random.one_in(3),
+            advances: random.one_in(4),
+            batches: random.one_in(3),
+            prepares: random.one_in(4),
+            crash_loop: false,
+            at_an_end: false,
+            now_ms: 400_000_000_000 + random.below(1_000_000),
+        };
+        if plan.reloads && plan.servers > 1 {
+            // Numbers go to and fro between servers whose clocks are close.
+            plan.event_every = 10;
+        }
+        if random.one_in(16) {
+            plan.run_in_a_crash_loop(random);
+        } else if random.one_in(32) {
+            plan.at_an_end = true;
+            plan.now_ms =
+                random.pick(&[-2, 0, 3, TIMESTAMP_MS_MAX - 5, TIMESTAMP_MS_MAX, TIMESTAMP_MS_MAX + 2]);
+        }
+        plan
+    }
+
+    fn run_in_a_crash_loop(&mut self, random: &mut Random) {
+        self.crash_loop = true;
+        self.servers = 1;
+        self.crashes = true;
+        self.event_every = 15;
+        self.step_ns = random.pick(&[10_000, 100_000]);
+        (self.clock_trouble, self.failovers, self.reloads) = (false, false, false);
+        // Where a millisecond is used up again and again, what is ahead of the clock stays ahead.
+        (self.advances, self.batches, self.caches) = (false, false, &[1]);
+    }
+}
+
+/// What happened, summed over all histories.
+#[derive(Default, Debug, Clone, Copy)]
+pub struct Tally {
+    pub histories: i64,
+    pub steps: i64,
+    pub ids: i64,
+    pub lost_races: i64,
+    pub waits: i64,
+    pub raises: i64,
+    pub refused: i64,
+    pub advances: i64,
+    pub prepared: i64,
+    pub prepared_committed: i64,
+    pub clock_events: i64,
+    pub clock_steps_seen: i64,
+    pub crashes: i64,
+    pub crashes_in_a_raise: i64,
+    pub failovers: i64,
+    pub kills: i64,
+    pub killed_raisers: i64,
+    pub nodes_changed: i64,
+}
+
+/// What every step of a history has at hand.
+pub struct Context<'a> {
+    /// The running time of all machines, in nanoseconds.
+    pub t: i64,
+    pub random: Random,
+    pub plan: Plan,
+    pub tally: &'a mut Tally,
+    /// The one rule that is looked at; all of them without.
+    pub only: Option<Rule>,
+    /// The history is over but for one last id for everybody, dated by the clock.
+    pub settling_since: Option<i64>,
+    fault: Option<Fault>,
+    xids: u32,
+    /// The highest id that each server has issued of each node number.
+    highest: [[Id; NODES.len()]; 2],
+}
+
+impl Context<'_> {
+    pub fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    pub fn new_xid(&mut self) -> u32 {
+        self.xids += 1;
+        self.xids
+    }
+
+    pub fn issued(&mut self, server: usize, id: Id) {
+        if let Some(place) = NODES.iter().position(|node| *node == id.node_id()) {
+            let highest = &mut self.highest[server][place];
+            *highest = id.max(*highest);
+        }
+    }
+
+    /// The highest id of a node number that the other server has issued.
+    pub fn highest_of_other(&self, server: usize, node: NodeId) -> Id {
+        let place = NODES.iter().position(|other| *other == node.get());
+        place.map_or(Id::MIN, |place| self.highest[1 - server][place])
+    }
+}
+
+/// Runs the history of a seed.
+pub fn run(
+    seed: u64,
+    fault: Option<Fault>,
+    only: Option<Rule>,
+    trace: bool,
+    tally: &mut Tally,
+) -> Result<(), Violation> {
+    let mut random = Random::new(seed);
+    let plan = Plan::draw(&mut random);
+    let t = 1_000_000_000_000 + random.below(NS_PER_MS);
+    let highest = [[Id::MIN; NODES.len()]; 2];
+    let mut ctx = Context { t, random, plan, tally, only, settling_since: None, fault, xids: 0, highest };
+    let mut servers: Vec<Server> = (0..ctx.plan.servers)
+        .map(|number| {
+            let apart = ctx.random.pick(&[0, 1, 20, 3_000]) * number as i64;
+            let apart = ctx.random.within(-apart, apart) * NS_PER_MS;
+            let machine = Machine::new(ctx.plan.now_ms * NS_PER_MS - ctx.t + apart);
+            Server::new(number, NodeId::new(NODES[number]).unwrap(), machine, &mut ctx)
+        })
+        .collect();
+    for _ in 0..ctx.plan.steps {
+        if ctx.random.one_in(ctx.plan.event_every) {
+            events::happen(&mut servers, &mut ctx, trace)?;
+        }
+        step(&mut servers, &mut ctx, trace)?;
+    }
+    settle(&mut servers, &mut ctx, trace)?;
+    ctx.tally.histories += 1;
+    oracle::all_distinct(&servers, &ctx)
+}
+
+/// One session, chosen by chance among those that are awake, takes one step.
+fn step(servers: &mut [Server], ctx: &mut Context, trace: bool) -> Result<(), Violation> {
+    let bits = ctx.random.bits();
+    let sessions = ctx.plan.sessions;
+    let all = servers.len() * sessions;
+    let start = (bits >> 32) as usize % all;
+    let wake = |n: usize, servers: &[Server]| servers[n / sessions].sessions[n % sessions].wake;
+    let awake = (start..start + all).map(|n| n % all).find(|n| wake(*n, servers) <= ctx.t);
+    let chosen = awake.unwrap_or_else(|| {
+        let first = (0..all).min_by_key(|n| wake(*n, servers)).unwrap_or(0);
+        ctx.t = wake(first, servers);
+        first
+    });
+    let Server { shared, sessions } = &mut servers[chosen / sessions];
+    let session = &mut sessions[chosen % ctx.plan.sessions];
+    if trace {
+        let wall = shared.machine.wall(ctx.t);
+        println!(
+            "{} wall {wall} server {} session {} {:?}",
+            ctx.t, shared.number, session.number, session.at
+        );
+    }
+    session.step(shared, ctx)?;
+    ctx.tally.steps += 1;
+    ctx.t += ((bits & 0xffff) as i64 * ctx.plan.step_ns) >> 15;
+    // Put to sleep in the middle of whatever it does.
+    if (bits >> 16) & 0x7f == 0 {
+        session.wake = session.wake.max(ctx.t) + ctx.random.below(ctx.plan.pause_ns);
+    }
+    Ok(())
+}
+
+/// The clocks are right again and pass the last id: now everybody gets an id, dated by the clock.
+fn settle(servers: &mut [Server], ctx: &mut Context, trace: bool) -> Result<(), Violation> {
+    if ctx.plan.at_an_end {
+        return Ok(());
+    }
+    for server in &mut *servers {
+        // No more advances. And a call that saw a lower node number than others see gets its turn only where it is the
+        // first in a millisecond: while they are busy it may wait for long, and is cancelled.
+        for number in 0..ctx.plan.sessions {
+            let session = &server.sessions[number];
+            let advances = matches!(session.call, Call::Advance(_));
+            if advances || session.node != server.shared.node {
+                server.kill(number, ctx);
+            }
+        }
+        let Server { shared, sessions } = server;
+        shared.machine.resume(ctx.t, true);
+        if shared.machine.leapt() {
+            shared.machine.leap(0);
+        }
+        // As an operator does who knows that the clock is right.
+        shared.max_clock_step_ms = i64::MAX;
+        let last = shared.word.last().unwrap_or(Id::MIN).max(shared.register);
+        let ahead = (last.timestamp() + 2) * NS_PER_MS - shared.machine.wall(ctx.t);
+        let awake = sessions.iter().map(|session| session.wake).max();
+        ctx.t = (ctx.t + ahead.max(0)).max(awake.unwrap_or(0));
+    }
+    (ctx.plan.step_ns, ctx.plan.pause_ns, ctx.plan.think_ns, ctx.plan.oversleep_ns) =
+        (1_000, 1_000, 1, 60_000);
+    ctx.settling_since = Some(ctx.t);
+    for _ in 0..40_000 {
+        if servers.iter().flat_map(|server| &server.sessions).all(Session::is_done) {
+            return Ok(());
+        }
+        step(servers, ctx, trace)?;
+    }
+    check(ctx, Rule::Converges, false, || "a session gets no id".into())
+}
