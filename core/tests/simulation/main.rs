@@ -61,6 +61,7 @@ fn no_history_breaks_the_promise() {
 
 /// A simulation that finds nothing proves nothing: each fault must break the rule it is said to break.
 #[test]
+#[cfg_attr(miri, ignore = "some faults take thousands of histories to show")]
 fn every_fault_of_a_driver_is_found() {
     const WITHIN: u64 = 20_000;
     for (fault, rule) in Fault::ALL {

@@ -11,7 +11,8 @@ use crate::session::{Call, Session};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// No id is returned twice: among all that a server has returned, through its crashes; after a failover, among
-    /// all whose rows survived and all returned since; and between servers.
+    /// all whose rows survived and all returned since; and between servers. So there are never more than 4,096 of one
+    /// node and millisecond, which is all that the sequence can count.
     Distinct,
     /// Single ids without a cache, and the first of a batch: greater than all returned, or advanced over, before
     /// the call began.
@@ -28,6 +29,8 @@ pub enum Rule {
     OwnNode,
     /// An id is not dated ahead of the clock further than a start, an advance, or the clock itself accounts for.
     NotAheadOfClock,
+    /// An id is not dated before its call began.
+    NotBehindClock,
     /// The word, read before the clock, is never ahead of it without a reason.
     NoFalseRegression,
     /// No step of a clock is seen that nobody has stepped.
@@ -44,8 +47,10 @@ pub enum Rule {
     TrustOnlyRenewed,
     /// Restarts, however many, do not move ids further ahead than the lead.
     NoDriftOverRestarts,
-    /// Once the clock has passed the last id, an id is dated by the clock, and every session gets one.
+    /// Once the clock has passed the last id, ids are dated by the clock.
     Converges,
+    /// Whether the clock has passed the last id, stands behind it, or stands still: every session gets an id.
+    GoesOn,
 }
 
 #[derive(Debug)]
@@ -108,7 +113,12 @@ pub fn returned(
     check(ctx, Rule::NotAheadOfClock, ahead <= excuse, || {
         format!("{last:?} is {ahead} ns ahead of the clock, where {excuse} ns are accounted for")
     })?;
-    check(ctx, Rule::Converges, ctx.settling_since.is_none() || ahead <= 0, || {
+    let (wall, changes) = session.begun_wall;
+    let touched = shared.machine.changes() != changes || shared.machine.leapt();
+    check(ctx, Rule::NotBehindClock, touched || (first.timestamp() + 1) * NS_PER_MS > wall, || {
+        format!("{first:?} is dated before {wall} ns, when its call began")
+    })?;
+    check(ctx, Rule::Converges, !ctx.clock_has_passed || ahead <= 0, || {
         format!("{last:?} is still {ahead} ns ahead of the clock")
     })
 }

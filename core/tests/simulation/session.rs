@@ -78,6 +78,8 @@ pub struct Session {
 
     // For the oracle alone.
     pub begun_at: i64,
+    /// The honest wall clock then, and how often it had been touched.
+    pub begun_wall: (i64, u32),
     pub first_of_call: bool,
     pub returned_before: Id,
     pub advanced_before: Id,
@@ -103,6 +105,7 @@ impl Session {
             ceiling: Id::MIN,
             used_up: None,
             begun_at: 0,
+            begun_wall: (0, 0),
             first_of_call: true,
             returned_before: Id::MIN,
             advanced_before: Id::MIN,
@@ -150,6 +153,7 @@ impl Session {
     /// A call begins, or a batch goes on: what is asked for now must follow what has been returned by now.
     pub fn begin(&mut self, shared: &Shared, ctx: &Context) {
         self.begun_at = ctx.t;
+        self.begun_wall = (shared.machine.honest(ctx.t), shared.machine.changes());
         if self.first_of_call {
             self.max_clock_step_ms = shared.max_clock_step_ms;
         }
