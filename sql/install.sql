@@ -66,28 +66,35 @@ COMMENT ON FUNCTION snowflake_status() IS
 
 -- The ceiling of ids lives in the progress of replication origin 65534, which must be nobody else's, and takes
 -- one of the server's slots for origins.
+--
+-- The script of a trusted extension runs as superuser with a schema of the user's choice in its search path, so
+-- nothing may be looked up there: not even a function that the user can make a better match than the system's.
 DO $$
 DECLARE
     ceiling_origin CONSTANT oid := 65534;
+    slots text := 'max_replication_slots';
     taken_by name;
-    slots CONSTANT text := CASE
-        WHEN current_setting('server_version_num')::integer < 180000 THEN 'max_replication_slots'
-        ELSE 'max_active_replication_origins'
-    END;
     free_slots integer;
 BEGIN
-    -- While an extension's script runs, PostgreSQL shows nothing below WARNING unless it is asked to.
-    PERFORM set_config('client_min_messages', 'notice', true);
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    -- While an extension's script runs, PostgreSQL shows nothing below WARNING unless it is asked to. Who wants even
+    -- less is left alone.
+    IF current_setting('client_min_messages') = 'warning' THEN
+        PERFORM set_config('client_min_messages', 'notice', true);
+    END IF;
 
-    SELECT roname INTO taken_by FROM pg_catalog.pg_replication_origin WHERE roident = ceiling_origin;
+    SELECT roname INTO taken_by FROM pg_replication_origin WHERE roident = ceiling_origin;
     IF FOUND THEN
         RAISE EXCEPTION 'replication origin "%" has the identifier %, which snowflake needs', taken_by, ceiling_origin
             USING ERRCODE = 'object_in_use',
                 HINT = 'Drop it with pg_replication_origin_drop and create it again: it will get a free identifier.';
     END IF;
 
+    IF current_setting('server_version_num')::integer >= 180000 THEN
+        slots := 'max_active_replication_origins';
+    END IF;
     SELECT current_setting(slots)::integer - count(*) FILTER (WHERE local_id <> ceiling_origin)
-        INTO free_slots FROM pg_catalog.pg_show_replication_origin_status();
+        INTO free_slots FROM pg_show_replication_origin_status();
     IF free_slots < 1 THEN
         RAISE WARNING 'no replication origin slot is free, so no snowflake ids can be generated'
             USING HINT = format('Raise %s here and on every standby, and restart.', slots);
@@ -96,7 +103,7 @@ BEGIN
             USING HINT = format('Before another subscription is made, raise %s here and on every standby.', slots);
     END IF;
 
-    IF (SELECT source FROM pg_catalog.pg_settings WHERE name = 'snowflake.node') = 'default' THEN
+    IF (SELECT source FROM pg_settings WHERE name = 'snowflake.node') = 'default' THEN
         RAISE NOTICE 'snowflake.node is not set, ids will carry the default node number %',
                 current_setting('snowflake.node')
             USING HINT = 'Before a second server generates ids, give each its own: ALTER SYSTEM SET snowflake.node = ..., then SELECT pg_reload_conf().';

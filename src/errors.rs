@@ -76,10 +76,10 @@ fn field_hint(error: FieldError) -> &'static str {
         FieldError::NodeId(_) => "Pass a node number within the range.",
         FieldError::SequenceId(_) => "Pass a sequence number within the range.",
         FieldError::Timestamp(_) => {
-            "Pass a time and an epoch, both in Unix milliseconds, whose difference is within the range."
+            "The time less the epoch, both in Unix milliseconds, must be within the range."
         }
         FieldError::TimestampNotAfterEpoch(_) => {
-            "Pass an epoch in Unix milliseconds that is past, and at most the range before now."
+            "The epoch must be past, by no more than the range, and be given in Unix milliseconds."
         }
         FieldError::NegativeId(_) => "A snowflake id is never negative: look for where this number was made.",
     }
@@ -210,7 +210,7 @@ pub fn bad_batch(n: i64) -> ! {
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("number of ids must not be negative, got {n}"),
         None,
-        Some("Pass how many ids are wanted."),
+        Some("Pass 0 or more."),
     )
 }
 
@@ -219,8 +219,8 @@ pub fn bad_batch(n: i64) -> ! {
 pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("snowflake id {id} is {by_ms} ms ahead of the clock, more than the {max_ms} ms allowed"),
-        Some("Ids up to it would have to be dated ahead of the clock until that time has come.".to_owned()),
+        format!("snowflake id {id} is {by_ms} ms ahead of the clock, must be less than {max_ms} ms"),
+        Some("Ids from now on would be dated ahead of the clock until it has caught up.".to_owned()),
         Some(
             "Check that the id was made with this server's snowflake.epoch. If it was, raise \
              snowflake.max_clock_step above this distance.",

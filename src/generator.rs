@@ -65,8 +65,10 @@ pub fn advance(id: Id) {
     }
     let now = WallClock::now().unix_ms() - generator.epoch_ms;
     let (target, max_ms) = (id.timestamp() + 1, settings::max_clock_step_ms());
-    if target - now > max_ms {
-        errors::advance_too_far(id.get(), target - now, max_ms);
+    // The word will stand a millisecond after the id, and must not be further ahead than generation allows.
+    let ahead_ms = id.timestamp() - now;
+    if ahead_ms >= max_ms {
+        errors::advance_too_far(id.get(), ahead_ms, max_ms);
     }
     while shared.limits.ceiling() < Id::first_of(target) {
         ceiling::raise_to_cover(shared, generator.epoch_ms, target);

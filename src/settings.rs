@@ -184,15 +184,18 @@ impl Checked {
         }
     }
 
-    /// The value that a placeholder holds before the setting is defined, now or as its reset value.
+    /// The value that was given before the setting is defined, and is kept as a placeholder.
     fn value_given(&self) -> Option<String> {
-        // SAFETY: the name is a C string; a missing setting is null.
-        let current = unsafe { pg_sys::GetConfigOption(self.name.as_ptr(), true, false) };
-        if !current.is_null() {
-            // SAFETY: PostgreSQL returns a C string.
-            return Some(unsafe { CStr::from_ptr(current) }.to_string_lossy().into_owned());
+        if !placeholder_has_value(self.name) {
+            return None;
         }
-        None
+        // SAFETY: the name is a C string; a missing setting is null.
+        let value = unsafe { pg_sys::GetConfigOption(self.name.as_ptr(), true, false) };
+        if value.is_null() {
+            return None;
+        }
+        // SAFETY: PostgreSQL returns a C string.
+        Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
     }
 
     /// The check hook's part: keeps the source, and puts the mark where it is that of a refused value.
@@ -230,6 +233,22 @@ impl Checked {
     }
 }
 
+/// A placeholder whose value was taken back, by ALTER SYSTEM RESET say, is still there. From PostgreSQL 16 on its
+/// value cannot be told from an empty one, but its source can: that of the default.
+#[cfg(not(feature = "pg15"))]
+fn placeholder_has_value(name: &CStr) -> bool {
+    // SAFETY: looks a name up and reports nothing.
+    let setting = unsafe { pg_sys::find_option(name.as_ptr(), false, true, pg_sys::DEBUG5 as i32) };
+    // SAFETY: what is found lives as long as the process.
+    unsafe { setting.as_ref() }.is_some_and(|setting| setting.source != pg_sys::GucSource::PGC_S_DEFAULT)
+}
+
+/// On PostgreSQL 15 the value itself tells: it is null.
+#[cfg(feature = "pg15")]
+fn placeholder_has_value(_name: &CStr) -> bool {
+    true
+}
+
 /// One byte in the memory that PostgreSQL frees a hook's data from.
 fn allocate_mark() -> *mut c_void {
     #[cfg(feature = "pg15")]
@@ -265,7 +284,7 @@ extern "C-unwind" fn check_epoch(
     match parse_epoch(text) {
         Some(epoch_ms) if is_past(epoch_ms) => EPOCH_CHECK.accept(source, extra),
         Some(_) => refuse_epoch("The epoch must be past."),
-        None => refuse_epoch("The epoch must be a whole number of Unix milliseconds, 0 or more."),
+        None => refuse_epoch("The epoch must be given in decimal digits, as Unix milliseconds."),
     }
 }
 
