@@ -34,6 +34,8 @@ pub enum Fault {
     NoLeapCheck,
     /// Leaps are looked for with one reading of the clock, and the ceiling made from another.
     LeapCheckedOnAnotherReading,
+    /// The ceiling is raised by a clock that is beyond the format.
+    RaisesOutsideTheFormat,
     /// An offset is trusted although a long time passed between the two readings it comes from.
     TrustsWideReading,
     /// The offset is noted as trusted after the raise lock is released.
@@ -52,7 +54,7 @@ pub enum Fault {
 
 impl Fault {
     /// Each fault, with the rule that it must be seen to break.
-    pub const ALL: [(Self, Rule); 21] = [
+    pub const ALL: [(Self, Rule); 22] = [
         (Self::NoCeilingCheck, Rule::AboveWhatSurvived),
         (Self::PublishesUnflushed, Rule::AboveWhatSurvived),
         (Self::StartsAtClock, Rule::AboveWhatSurvived),
@@ -67,6 +69,7 @@ impl Fault {
         (Self::CeilingFromAnswer, Rule::CeilingNotPoisoned),
         (Self::NoLeapCheck, Rule::CeilingNotPoisoned),
         (Self::LeapCheckedOnAnotherReading, Rule::CeilingNotPoisoned),
+        (Self::RaisesOutsideTheFormat, Rule::CeilingNotPoisoned),
         (Self::TrustsWideReading, Rule::NoFalseStep),
         (Self::TrustsAfterRelease, Rule::TrustOnlyRenewed),
         (Self::FullLeadAtStart, Rule::NoDriftOverRestarts),

@@ -1,6 +1,7 @@
 //! What must hold, checked while a history runs. Nothing here takes part in issuing ids.
 
 use snowflake_core::ceiling::LEAD_MS;
+use snowflake_core::layout::TIMESTAMP_MS_MAX;
 use snowflake_core::{Ceiling, Id};
 
 use crate::history::Context;
@@ -151,8 +152,16 @@ pub fn excuse_advance(timestamp: i64, session: &Session, shared: &mut Shared, ct
     }
 }
 
-/// A ceiling is written to the log.
-pub fn ceiling_written(ceiling: &Ceiling, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
+/// A ceiling is written to the log, by a reading of the clock.
+pub fn ceiling_written(
+    ceiling: &Ceiling,
+    wall: i64,
+    shared: &Shared,
+    ctx: &Context,
+) -> Result<(), Violation> {
+    check(ctx, Rule::CeilingNotPoisoned, wall.div_euclid(NS_PER_MS) <= TIMESTAMP_MS_MAX, || {
+        format!("{ceiling:?} is written by a clock at {wall} ns, beyond the format")
+    })?;
     let ahead = ceiling.id.timestamp() * NS_PER_MS - shared.machine.honest(ctx.t);
     let allowed = shared.machine.excuse(ctx.t) + LEAD_MS * NS_PER_MS;
     check(ctx, Rule::CeilingNotPoisoned, ahead <= allowed, || {

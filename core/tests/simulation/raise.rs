@@ -1,6 +1,7 @@
 //! Raising the ceiling: one session at a time, the others go on below it.
 
 use snowflake_core::clock_step::TOLERANCE_NS;
+use snowflake_core::layout::TIMESTAMP_MS_MAX;
 use snowflake_core::{Ceiling, ClockStep, Id};
 
 use crate::fault::Fault;
@@ -104,9 +105,7 @@ impl Raise {
                 // Put to sleep between the readings, they say too little to be trusted from now on.
                 let wide = ctx.t - self.before > TOLERANCE_NS && !ctx.has(Fault::TrustsWideReading);
                 self.stage = if wide { Stage::MachineBefore } else { Stage::Append };
-                if !wide
-                    && (self.leapt(session.max_clock_step_ms, shared, ctx)? || self.too_far(session, ctx))
-                {
+                if !wide && self.is_refused(session, shared, ctx)? {
                     shared.raise_lock = None;
                     session.refused(ctx);
                     return Ok(());
@@ -117,7 +116,7 @@ impl Raise {
                 if self.then == Then::Advance {
                     oracle::excuse_advance(self.timestamp, session, shared, ctx);
                 }
-                oracle::ceiling_written(&ceiling, shared, ctx)?;
+                oracle::ceiling_written(&ceiling, self.wall, shared, ctx)?;
                 shared.register = shared.register.max(ceiling.id);
                 let position = shared.wal.append(Record::Ceiling(ceiling.id));
                 self.stage = Stage::Flush(ceiling, position);
@@ -163,6 +162,19 @@ impl Raise {
         };
     }
 
+    fn is_refused(&self, session: &Session, shared: &Shared, ctx: &mut Context) -> Result<bool, Violation> {
+        Ok(self.leapt(session.max_clock_step_ms, shared, ctx)?
+            || self.is_outside_the_format(ctx)
+            || self.goes_too_far(session, ctx))
+    }
+
+    /// A ceiling stops at the last id there is: written by a clock beyond the format, it would be the end of a server
+    /// whose clock is only wrong.
+    fn is_outside_the_format(&self, ctx: &Context) -> bool {
+        let now = self.wall.div_euclid(NS_PER_MS);
+        !(0..=TIMESTAMP_MS_MAX).contains(&now) && !ctx.has(Fault::RaisesOutsideTheFormat)
+    }
+
     /// Whether the clock leapt further than is allowed since the last trusted reading.
     fn leapt(&self, max_ms: i64, shared: &Shared, ctx: &mut Context) -> Result<bool, Violation> {
         let Some(trusted) = shared.trusted else { return Ok(false) };
@@ -180,7 +192,7 @@ impl Raise {
 
     /// Whether an advance goes further than is allowed, by the clock that has just been found not to have leapt. The
     /// reading that the advance began with may have come from a clock that had.
-    fn too_far(&self, session: &Session, ctx: &Context) -> bool {
+    fn goes_too_far(&self, session: &Session, ctx: &Context) -> bool {
         let ahead = self.timestamp - self.wall.div_euclid(NS_PER_MS);
         self.then == Then::Advance
             && ahead > session.max_clock_step_ms
