@@ -15,10 +15,11 @@ use std::sync::atomic::Ordering;
 
 use pgrx::PgSqlErrorCode;
 use pgrx::prelude::*;
+use snowflake_core::generator::check_clock_in_format;
 use snowflake_core::layout::Id;
-use snowflake_core::{Ceiling, GenerateError};
+use snowflake_core::{Ceiling, ClockStep, GenerateError};
 
-use crate::clock::ComparedClock;
+use crate::clock_watch::Look;
 use crate::errors::{self, OrRaise};
 use crate::shared::Shared;
 use crate::wait::{self, WaitFor};
@@ -50,46 +51,117 @@ pub fn durable() -> Id {
         .unwrap_or_else(|| errors::ceiling_not_an_id(progress, ORIGIN))
 }
 
-/// Begins the next ceiling, unless another session is at it.
-pub fn raise_ahead(shared: &Shared, epoch_ms: i64) {
-    if shared.raise_lock.try_acquire() {
-        raise_and_release(shared, epoch_ms, 0);
+/// What a ceiling is raised for.
+#[derive(Clone, Copy)]
+pub enum Need {
+    /// Half of the lead is left: begin the next.
+    Ahead,
+    /// An id of this millisecond was refused. The millisecond tells whether there still is something to do, and not
+    /// how high to go: it may come from a clock that had leapt, and has been set right since.
+    Id(i64),
+    /// No id up to this one may be issued any more.
+    Advance(Id),
+}
+
+impl Need {
+    /// The millisecond that the ceiling has to reach.
+    fn timestamp(self) -> i64 {
+        match self {
+            Self::Ahead => 0,
+            Self::Id(timestamp) => timestamp,
+            Self::Advance(id) => id.timestamp() + 1,
+        }
     }
 }
 
-/// Raises the ceiling to cover a millisecond (counted from the epoch), or waits a moment while another session
-/// raises it. The caller looks again.
-pub fn raise_to_cover(shared: &Shared, epoch_ms: i64, timestamp: i64) {
+/// Raises the ceiling, unless another session is at it. The caller looks again.
+///
+/// # Errors
+/// Where the clock is not to be trusted with a ceiling, which is durable. Then nothing is raised.
+pub fn raise(shared: &Shared, epoch_ms: i64, need: Need) {
     if shared.raise_lock.try_acquire() {
-        raise_and_release(shared, epoch_ms, timestamp);
-    } else {
+        raise_and_release(shared, epoch_ms, need);
+    } else if !matches!(need, Need::Ahead) {
         wait::sleep(shared, WaitFor::Ceiling, NS_PER_MS);
     }
 }
 
 /// The caller holds the raise lock, and has started the word.
-fn raise_and_release(shared: &Shared, epoch_ms: i64, timestamp: i64) {
+fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
     let last = shared.word.last().unwrap_or(Id::MIN);
-    let published = shared.limits.ceiling();
-    let covered = timestamp <= published.timestamp() && last <= shared.limits.raise_at();
-    if covered {
+    let reached = need.timestamp() <= shared.limits.ceiling().timestamp();
+    if reached && last <= shared.limits.raise_at() {
         // Another session has raised it since the caller looked.
         shared.raise_lock.release();
         return;
     }
-    let clock = ComparedClock::now();
-    if let Err(leap) = clock_watch::check_leap(shared, &clock, settings::max_clock_step_ns()) {
+    let look = Look::now(shared);
+    let now = look.clock.wall.unix_ms() - epoch_ms;
+    if let Err(refusal) = check(&look, now, need) {
         shared.raise_lock.release();
-        refuse_leap(shared, leap);
+        refusal.raise(shared, &look);
     }
-    let now = clock.wall.unix_ms() - epoch_ms;
-    let uptime_ms = (clock.machine_ns - shared.clock.started_ns.load(Ordering::Relaxed)) / NS_PER_MS;
-    let ceiling = Ceiling::above(now.max(timestamp).max(last.timestamp()), uptime_ms);
+    let asked_for = if let Need::Advance(_) = need { need.timestamp() } else { 0 };
+    let uptime_ms = (look.clock.machine_ns - shared.clock.started_ns.load(Ordering::Relaxed)) / NS_PER_MS;
+    let ceiling = Ceiling::above(now.max(last.timestamp()).max(asked_for), uptime_ms);
     make_durable(ceiling.id);
     shared.limits.publish(&ceiling);
+    let stepped_back = clock_watch::trust(shared, &look);
     shared.raise_lock.release();
-    clock_watch::trust(shared, &clock);
+
+    if let Some(by_ns) = stepped_back {
+        clock_watch::count_regression(shared, by_ns);
+    }
     clock_watch::warn_of_the_end(shared, now);
+}
+
+/// Why a ceiling is not raised. Whatever is judged here, it is by the reading that the ceiling would be made from.
+enum Refusal {
+    Clock(GenerateError),
+    Leap { by_ns: i64 },
+    TooFar { id: Id, ahead_ms: i64 },
+}
+
+fn check(look: &Look, now: i64, need: Need) -> Result<(), Refusal> {
+    match look.step() {
+        ClockStep::Ahead(by_ns) if by_ns > settings::max_clock_step_ns() => {
+            return Err(Refusal::Leap { by_ns });
+        }
+        _ => {}
+    }
+    // A ceiling stops at the last id there is: raised by a clock beyond the format, it would be the end of a server
+    // whose clock is only wrong.
+    check_clock_in_format(now).map_err(Refusal::Clock)?;
+    match need {
+        Need::Advance(id) => check_advance(id, now),
+        Need::Ahead | Need::Id(_) => Ok(()),
+    }
+}
+
+fn check_advance(id: Id, now: i64) -> Result<(), Refusal> {
+    // The word will stand a millisecond after the id, and must not be further ahead than generation allows.
+    let ahead_ms = id.timestamp() - now;
+    if ahead_ms >= settings::max_clock_step_ms() {
+        return Err(Refusal::TooFar { id, ahead_ms });
+    }
+    // There has to be a millisecond for the word to go to.
+    let timestamp = Need::Advance(id).timestamp();
+    check_clock_in_format(timestamp).map_err(Refusal::Clock)
+}
+
+impl Refusal {
+    #[cold]
+    fn raise(self, shared: &Shared, look: &Look) -> ! {
+        let max_ms = settings::max_clock_step_ms();
+        match self {
+            Self::Clock(error) => Err(error).or_raise(),
+            Self::Leap { by_ns } => {
+                clock_watch::report_leap(shared, look, by_ns);
+                Err(GenerateError::ClockLeapt { by_ms: by_ns / NS_PER_MS, max_ms }).or_raise()
+            }
+            Self::TooFar { id, ahead_ms } => errors::advance_too_far(id.get(), ahead_ms, max_ms),
+        }
+    }
 }
 
 /// Writes a ceiling to the WAL and flushes it.
@@ -112,11 +184,4 @@ fn make_durable(ceiling: Id) {
     let record_end = unsafe { pg_sys::XactLastRecEnd };
     // SAFETY: a position in the WAL that exists; PostgreSQL panics where it cannot be flushed.
     unsafe { pg_sys::XLogFlush(record_end) };
-}
-
-#[cold]
-fn refuse_leap(shared: &Shared, leap: clock_watch::Leap) -> ! {
-    clock_watch::report_leap(shared, &leap);
-    let by_ms = leap.by_ns / NS_PER_MS;
-    Err(GenerateError::ClockLeapt { by_ms, max_ms: settings::max_clock_step_ms() }).or_raise()
 }

@@ -3,6 +3,8 @@
 //! The wall clock is read through libc's `clock_gettime(CLOCK_REALTIME)`, which on Linux is a call into the vDSO
 //! and no system call, and which tests can move with libfaketime.
 
+use snowflake_core::clock_step::TOLERANCE_NS;
+
 const NS_PER_MS: i64 = 1_000_000;
 const NS_PER_S: i64 = 1_000_000_000;
 
@@ -49,12 +51,23 @@ pub struct ComparedClock {
 }
 
 impl ComparedClock {
-    /// Reads the wall clock between two readings of the machine's running time.
+    /// Reads the wall clock between two readings of the machine's running time, again until they are so close
+    /// together that the offset can be trusted from now on: a session put to sleep in between learns nothing.
     pub fn now() -> Self {
-        let before = machine_ns();
-        let wall = WallClock::now();
-        let after = machine_ns();
-        Self { wall, machine_ns: before, offset_ns: (wall.unix_ns - after, wall.unix_ns - before) }
+        loop {
+            let before = machine_ns();
+            let wall = WallClock::now();
+            let after = machine_ns();
+            if after - before <= TOLERANCE_NS {
+                let offset_ns = (wall.unix_ns - after, wall.unix_ns - before);
+                return Self { wall, machine_ns: before, offset_ns };
+            }
+        }
+    }
+
+    /// The offset to remember.
+    pub fn offset_ns(&self) -> i64 {
+        self.offset_ns.1
     }
 }
 

@@ -22,32 +22,50 @@ const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 /// From a year before the format's end on, the log warns of it once a day.
 const END_WARNING_MS: i64 = 365 * MS_PER_DAY;
 
-/// A leap of the clock that was refused.
-pub struct Leap {
-    /// How far.
-    pub by_ns: i64,
-    /// The offset it leapt to.
-    offset_ns: i64,
+/// A reading of the clock, and the offset that was trusted before it.
+pub struct Look {
+    /// The reading.
+    pub clock: ComparedClock,
+    trusted_ns: Option<i64>,
 }
 
-/// Whether the clock leapt ahead by more than is allowed since ids were last issued. After a start there is
-/// nothing to compare with.
-pub fn check_leap(shared: &Shared, clock: &ComparedClock, max_ns: i64) -> Result<(), Leap> {
-    let Some(trusted) = shared.clock.trusted_offset_ns() else { return Ok(()) };
-    match ClockStep::between(trusted, clock.offset_ns) {
-        ClockStep::Ahead(by_ns) if by_ns > max_ns => Err(Leap { by_ns, offset_ns: clock.offset_ns.1 }),
-        _ => Ok(()),
+impl Look {
+    /// Reads the clock, after what is trusted: if that changes meanwhile, this reading may be the older one, and
+    /// changes nothing.
+    pub fn now(shared: &Shared) -> Self {
+        let trusted_ns = shared.clock.trusted_offset_ns();
+        Self { clock: ComparedClock::now(), trusted_ns }
+    }
+
+    /// What has happened to the clock since ids were last issued. After a start there is nothing to compare with.
+    pub fn step(&self) -> ClockStep {
+        match self.trusted_ns {
+            Some(trusted) => ClockStep::between(trusted, self.clock.offset_ns),
+            None => ClockStep::None,
+        }
+    }
+
+    /// Trusts this reading from now on. True for the one session that made the change.
+    fn trust(&self, shared: &Shared) -> bool {
+        shared.clock.trust_offset_ns(self.trusted_ns, self.clock.offset_ns())
+    }
+
+    /// Whether this step was reported when it was refused. While nothing is refused, the offset reported is the
+    /// trusted one.
+    fn is_reported(&self, shared: &Shared) -> bool {
+        let reported = shared.clock.reported_offset_ns.load(Ordering::Acquire);
+        Some(reported) != self.trusted_ns && same_step(reported, self.clock.offset_ns())
     }
 }
 
-/// Counts a leap and writes it to the log, once for each.
-pub fn report_leap(shared: &Shared, leap: &Leap) {
-    if is_news(shared, leap.offset_ns) {
+/// Counts a leap that was refused and writes it to the log, once for each.
+pub fn report_leap(shared: &Shared, look: &Look, by_ns: i64) {
+    if is_news(shared, look.clock.offset_ns()) {
         shared.stats.leaps.fetch_add(1, Ordering::Relaxed);
         ereport!(
             PgLogLevel::WARNING,
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("snowflake: the clock leapt {} ms ahead; no ids are generated", leap.by_ns / NS_PER_MS)
+            format!("snowflake: the clock leapt {} ms ahead; no ids are generated", by_ns / NS_PER_MS)
         );
     }
 }
@@ -56,38 +74,38 @@ pub fn report_leap(shared: &Shared, leap: &Leap) {
 /// reason (the server has just been started, say).
 #[cold]
 pub fn look_back(shared: &Shared, max_ns: i64) {
-    let clock = ComparedClock::now();
-    let Some(trusted) = shared.clock.trusted_offset_ns() else { return };
-    let ClockStep::Back(by_ns) = ClockStep::between(trusted, clock.offset_ns) else { return };
-    let offset = clock.offset_ns.1;
+    let look = Look::now(shared);
+    let ClockStep::Back(by_ns) = look.step() else { return };
     // A step that may pass is trusted from now on, so that the next is measured from it. One that may not leaves
     // the trusted offset where it was: the clock's way back is then no leap.
     let first = if by_ns <= max_ns {
-        let reported_when_refused = is_reported(shared, trusted, offset);
-        shared.clock.trust_offset_ns(Some(trusted), offset) && !reported_when_refused
+        let reported_when_refused = look.is_reported(shared);
+        look.trust(shared) && !reported_when_refused
     } else {
-        is_news(shared, offset)
+        is_news(shared, look.clock.offset_ns())
     };
     if first {
-        shared.clock.reported_offset_ns.store(offset, Ordering::Relaxed);
+        shared.clock.reported_offset_ns.store(look.clock.offset_ns(), Ordering::Relaxed);
         count_regression(shared, by_ns);
     }
 }
 
-/// Trusts the clock that a ceiling was raised by. A step back that nobody has met yet is counted here.
-pub fn trust(shared: &Shared, clock: &ComparedClock) {
-    let offset = clock.offset_ns.1;
-    let trusted = shared.clock.trusted_offset_ns();
-    let step = trusted.map(|trusted| ClockStep::between(trusted, clock.offset_ns));
-    if step == Some(ClockStep::None) {
-        return;
+/// Trusts the clock that a ceiling is raised by, unless nothing has changed: a step below the tolerance is kept to
+/// be seen with the next. A step back that nobody has met yet is counted: its size comes back, to be reported when
+/// no lock is held.
+pub fn trust(shared: &Shared, look: &Look) -> Option<i64> {
+    if look.trusted_ns.is_some() && look.step() == ClockStep::None {
+        return None;
     }
-    let reported = trusted.is_some_and(|trusted| is_reported(shared, trusted, offset));
-    let changed = shared.clock.trust_offset_ns(trusted, offset);
-    if let (true, Some(ClockStep::Back(by_ns))) = (changed && !reported, step) {
-        count_regression(shared, by_ns);
+    let reported = look.is_reported(shared);
+    let changed = look.trust(shared);
+    if changed {
+        shared.clock.reported_offset_ns.store(look.clock.offset_ns(), Ordering::Relaxed);
     }
-    shared.clock.reported_offset_ns.store(offset, Ordering::Relaxed);
+    match look.step() {
+        ClockStep::Back(by_ns) if changed && !reported => Some(by_ns),
+        _ => None,
+    }
 }
 
 /// Warns of the format's end, once a day in its last year. `now` is in milliseconds after the epoch.
@@ -106,7 +124,8 @@ pub fn warn_of_the_end(shared: &Shared, now: i64) {
     }
 }
 
-fn count_regression(shared: &Shared, by_ns: i64) {
+/// Counts a step back and writes it to the log.
+pub fn count_regression(shared: &Shared, by_ns: i64) {
     shared.stats.regressions.fetch_add(1, Ordering::Relaxed);
     shared.stats.largest_regression_ns.fetch_max(by_ns, Ordering::Relaxed);
     ereport!(
@@ -114,13 +133,6 @@ fn count_regression(shared: &Shared, by_ns: i64) {
         PgSqlErrorCode::ERRCODE_WARNING,
         format!("snowflake: the clock was set back by {} ms", by_ns / NS_PER_MS)
     );
-}
-
-/// Whether a step to this offset was reported when it was refused. While nothing is refused, the offset reported
-/// is the trusted one.
-fn is_reported(shared: &Shared, trusted_ns: i64, offset_ns: i64) -> bool {
-    let reported = shared.clock.reported_offset_ns.load(Ordering::Acquire);
-    reported != trusted_ns && same_step(reported, offset_ns)
 }
 
 /// True for the one session that is to report an offset which differs from the one reported last.

@@ -12,11 +12,12 @@ use snowflake_core::generator::RESERVE_MAX;
 use snowflake_core::layout::Id;
 use snowflake_core::{Answer, Block, NodeId, Request};
 
+use crate::ceiling::{self, Need};
 use crate::clock::{self, WallClock};
 use crate::errors::{self, OrRaise};
 use crate::shared::{self, Shared};
 use crate::wait::{self, WaitFor};
-use crate::{ceiling, clock_watch, settings};
+use crate::{clock_watch, settings};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -59,19 +60,11 @@ pub fn batch(n: i64) -> impl Iterator<Item = Id> {
 pub fn advance(id: Id) {
     let generator = Generator::ready();
     let shared = generator.shared;
-    let last = generator.last();
-    if last.timestamp() > id.timestamp() {
+    if generator.last().timestamp() > id.timestamp() {
         return;
     }
-    let now = WallClock::now().unix_ms() - generator.epoch_ms;
-    let (target, max_ms) = (id.timestamp() + 1, settings::max_clock_step_ms());
-    // The word will stand a millisecond after the id, and must not be further ahead than generation allows.
-    let ahead_ms = id.timestamp() - now;
-    if ahead_ms >= max_ms {
-        errors::advance_too_far(id.get(), ahead_ms, max_ms);
-    }
-    while shared.limits.ceiling() < Id::first_of(target) {
-        ceiling::raise_to_cover(shared, generator.epoch_ms, target);
+    while shared.limits.ceiling().timestamp() <= id.timestamp() {
+        ceiling::raise(shared, generator.epoch_ms, Need::Advance(id));
     }
     shared.word.raise(id).or_raise();
 }
@@ -147,7 +140,7 @@ impl Generator {
                 Answer::LostRace => {}
                 Answer::UsedUp => used_up = Some(UsedUp::wait(shared, used_up, seen, clock, now)),
                 Answer::CeilingReached { timestamp } => {
-                    ceiling::raise_to_cover(shared, epoch_ms, timestamp);
+                    ceiling::raise(shared, epoch_ms, Need::Id(timestamp));
                 }
             }
         }
@@ -156,7 +149,7 @@ impl Generator {
     #[inline]
     fn keep(&self, mut block: Block) -> Id {
         if block.last() > self.shared.limits.raise_at() {
-            ceiling::raise_ahead(self.shared, self.epoch_ms);
+            ceiling::raise(self.shared, self.epoch_ms, Need::Ahead);
         }
         let first = block.take_reserved().unwrap_or(block.last());
         BLOCK.set(block);

@@ -7,10 +7,10 @@ mod tests {
     use pgrx::prelude::*;
     use pgrx::spi::Spi;
     use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
-    use snowflake_core::{FieldError, GenerateError};
+    use snowflake_core::{ClockStep, FieldError, GenerateError};
 
     use crate::errors::OrRaise;
-    use crate::{ceiling, clock, clock_watch, generator, settings, shared};
+    use crate::{ceiling, clock_watch, generator, settings, shared};
 
     /// The SQLSTATE, message, DETAIL and HINT of the error that a call raises.
     fn error_of<T>(
@@ -87,9 +87,9 @@ mod tests {
         let shared = shared::get();
         generator::next();
         for _ in 0..10_000 {
-            let compared = clock::ComparedClock::now();
-            assert!(compared.offset_ns.0 <= compared.offset_ns.1);
-            assert!(clock_watch::check_leap(shared, &compared, settings::max_clock_step_ns()).is_ok());
+            let look = clock_watch::Look::now(shared);
+            assert!(look.clock.offset_ns.0 <= look.clock.offset_ns.1);
+            assert_eq!(look.step(), ClockStep::None);
             clock_watch::look_back(shared, settings::max_clock_step_ns());
         }
         let regressions = shared.stats.regressions.load(std::sync::atomic::Ordering::Relaxed);

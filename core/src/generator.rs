@@ -151,12 +151,7 @@ impl Word {
 #[inline]
 fn next_id(request: &Request) -> Result<Option<Id>, GenerateError> {
     let Request { seen, now, node, max_clock_step_ms, waited_for, .. } = *request;
-    if now < 0 {
-        return Err(GenerateError::BeforeEpoch { by_ms: now.saturating_neg() });
-    }
-    if now > TIMESTAMP_MS_MAX {
-        return Err(GenerateError::PastEnd { timestamp: now });
-    }
+    check_clock_in_format(now)?;
     // The common case first: the clock has passed the last id.
     if now > seen.timestamp() {
         return Ok(Some(Id::from_parts(now, node, 0)));
@@ -185,6 +180,21 @@ fn successor_within_millisecond(seen: Id, node: NodeId) -> Option<Id> {
     let same_node = seen.node_id() == node.get();
     (same_node && seen.sequence_id() < SEQUENCE_ID_MAX)
         .then(|| Id::from_parts(seen.timestamp(), node, seen.sequence_id() + 1))
+}
+
+/// Whether an id can hold this time (milliseconds after the epoch) at all.
+///
+/// # Errors
+/// [`GenerateError::BeforeEpoch`] and [`GenerateError::PastEnd`].
+#[inline]
+pub const fn check_clock_in_format(now: i64) -> Result<(), GenerateError> {
+    if now < 0 {
+        return Err(GenerateError::BeforeEpoch { by_ms: now.saturating_neg() });
+    }
+    if now > TIMESTAMP_MS_MAX {
+        return Err(GenerateError::PastEnd { timestamp: now });
+    }
+    Ok(())
 }
 
 #[inline]
