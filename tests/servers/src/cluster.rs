@@ -56,7 +56,14 @@ impl ClusterBuilder {
 
     /// The server's flushes go through this gate.
     pub fn flushes_through(self, gate: &FlushGate) -> Self {
-        self.set("fsync", "on").set("wal_sync_method", "fdatasync").environment(gate.environment())
+        let environment = gate.environment("SNOWFLAKE_FLUSH_GATE");
+        self.set("fsync", "on").set("wal_sync_method", "fdatasync").environment(environment)
+    }
+
+    /// While this gate is closed, nothing of the WAL leaves the server's memory: a server that is killed then loses
+    /// what it has not flushed, as in a power cut.
+    pub fn writes_through(self, gate: &FlushGate) -> Self {
+        self.environment(gate.environment("SNOWFLAKE_WRITE_GATE"))
     }
 
     fn environment(mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {

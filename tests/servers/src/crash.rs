@@ -44,6 +44,13 @@ impl Cluster {
         process::signal("KILL", &[pid.unsigned_abs()]);
     }
 
+    /// Ends the sessions that are open (`pg_terminate_backend`).
+    pub fn end_all_sessions(&self) {
+        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        self.execute("postgres", query);
+    }
+
     /// Waits until the server takes connections again.
     pub fn wait_until_up(&self) {
         let end = Instant::now() + PATIENCE;

@@ -2,6 +2,10 @@
 //!
 //! A small library, compiled here and preloaded into the server, stands before the flush. The server needs
 //! `fsync = on`, which [`ClusterBuilder::flushes_through`](crate::ClusterBuilder::flushes_through) sets.
+//!
+//! What has been written and not flushed outlives the death of a process. To be lost as in a power cut, the WAL has
+//! to be held back before it is written:
+//! [`ClusterBuilder::writes_through`](crate::ClusterBuilder::writes_through).
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,8 +37,9 @@ impl FlushGate {
         let _ = fs::remove_file(&self.closed);
     }
 
-    pub(crate) fn environment(&self) -> [(OsString, OsString); 2] {
-        [("LD_PRELOAD".into(), library().into()), ("SNOWFLAKE_FLUSH_GATE".into(), self.closed.clone().into())]
+    /// `variable` names the calls that are to wait.
+    pub(crate) fn environment(&self, variable: &str) -> [(OsString, OsString); 2] {
+        [("LD_PRELOAD".into(), library().into()), (variable.into(), self.closed.clone().into())]
     }
 }
 
