@@ -1,7 +1,7 @@
 //! Raising the ceiling: one session at a time, the others go on below it.
 
 use snowflake_core::clock_step::TOLERANCE_NS;
-use snowflake_core::layout::TIMESTAMP_MS_MAX;
+use snowflake_core::generator::check_clock_in_format;
 use snowflake_core::{Ceiling, ClockStep, Id};
 
 use crate::fault::Fault;
@@ -172,7 +172,7 @@ impl Raise {
     /// whose clock is only wrong.
     fn is_outside_the_format(&self, ctx: &Context) -> bool {
         let now = self.wall.div_euclid(NS_PER_MS);
-        !(0..=TIMESTAMP_MS_MAX).contains(&now) && !ctx.has(Fault::RaisesOutsideTheFormat)
+        check_clock_in_format(now).is_err() && !ctx.has(Fault::RaisesOutsideTheFormat)
     }
 
     /// Whether the clock leapt further than is allowed since the last trusted reading.
