@@ -34,7 +34,7 @@ mod process;
 pub mod promise;
 mod standby;
 pub mod status;
-mod wal;
+pub mod wal;
 pub mod watch;
 
 pub use clock::FakeClock;

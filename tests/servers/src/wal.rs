@@ -1,8 +1,25 @@
-//! What stands in the WAL.
+//! What stands in the WAL, and what of it is known to replication origins.
 
 use crate::cluster::Cluster;
 
+/// A replication origin that has progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Its number.
+    pub id: i64,
+    /// Its progress: a WAL position, or a ceiling.
+    pub progress: String,
+}
+
 impl Cluster {
+    /// The replication origins that have progress.
+    pub fn origins(&self) -> Vec<Origin> {
+        let query = "SELECT local_id::bigint, remote_lsn::text FROM pg_show_replication_origin_status()
+                     ORDER BY local_id";
+        let rows = self.connect("postgres").query(query, &[]).expect("a superuser may look");
+        rows.iter().map(|row| Origin { id: row.get(0), progress: row.get(1) }).collect()
+    }
+
     /// Where the next WAL record goes.
     pub fn wal_position(&self) -> String {
         let query = "SELECT pg_current_wal_insert_lsn()::text";

@@ -118,7 +118,7 @@ fn while_the_ceiling_is_being_flushed() {
 }
 
 /// Many first callers at once, right after a start. Seen to fail with a plain store in the place of the start's
-/// compare-exchange, where sessions paused before it for up to 7 ms; with the compare-exchange, that pause does nothing.
+/// compare-exchange, where sessions paused before it for up to 7 ms; before the compare-exchange a pause does no harm.
 #[test]
 fn sessions_race_for_the_first_id() {
     const SESSIONS: usize = 16;
