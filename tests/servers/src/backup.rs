@@ -42,14 +42,16 @@ impl Cluster {
         assert!(archived, "{segment} was not archived:\n{}", self.log());
     }
 
-    /// At its next start this server replays the WAL of an archive up to a restore point, and then becomes a
+    /// Starts this copy of a base backup: it replays the WAL of an archive up to a restore point, and then becomes a
     /// primary.
-    pub fn recover_to(&self, archive: &Path, restore_point: &str) {
+    pub fn recover_to(&mut self, archive: &Path, restore_point: &str) {
         self.set("restore_command", &format!("cp '{}'/%f %p", archive.display()));
         self.set("recovery_target_name", restore_point);
         self.set("recovery_target_action", "promote");
         let signal = self.data().join("recovery.signal");
         fs::write(&signal, "").expect("the data is ours");
         paths::give_to_server_user(&signal);
+        self.start();
+        self.wait_until("postgres", "SELECT NOT pg_is_in_recovery()");
     }
 }

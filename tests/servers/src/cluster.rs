@@ -17,7 +17,7 @@ use crate::{paths, process};
 
 /// Longer than anything here takes on a busy machine: reaching it means that something hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-const PORT: u16 = 5432;
+pub(crate) const PORT: u16 = 5432;
 
 /// What a server is to be like.
 #[derive(Default)]

@@ -7,17 +7,22 @@ use crate::ids::{Drawn, node_of, show};
 use crate::load::Life;
 
 /// The ids of one server through crashes, restarts and failovers.
+#[derive(Clone)]
 pub struct History {
     node: i64,
     highest: i64,
     committed: Vec<i64>,
-    ids: usize,
 }
 
 impl History {
     /// Nothing has been issued. Every id is to have this node number.
     pub fn new(node: i64) -> Self {
-        Self { node, highest: 0, committed: Vec::new(), ids: 0 }
+        Self { node, highest: 0, committed: Vec::new() }
+    }
+
+    /// The server has another node number from now on.
+    pub fn renumber(&mut self, node: i64) {
+        self.node = node;
     }
 
     /// Adds what was returned since the last start.
@@ -40,7 +45,6 @@ impl History {
             panic!("{} is not of node {}", show(other), self.node);
         }
         self.highest = highest;
-        self.ids += sorted.len();
     }
 
     /// Looks at the rows of `t`: all that were committed are there. The others there are (whose commit nobody was
@@ -51,16 +55,6 @@ impl History {
             assert!(rows.contains(&id), "the committed row with {} is lost", show(id));
         }
         self.highest = rows.into_iter().fold(self.highest, i64::max);
-    }
-
-    /// The highest id so far.
-    pub fn highest(&self) -> i64 {
-        self.highest
-    }
-
-    /// How many ids were checked.
-    pub fn ids(&self) -> usize {
-        self.ids
     }
 }
 

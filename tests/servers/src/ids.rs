@@ -15,7 +15,7 @@ const PER_STATEMENT: usize = 10_000;
 const PER_SHORT_STATEMENT: usize = 200;
 
 /// The ids that sessions got, each in the order in which it got them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Drawn {
     /// One entry for each session.
     pub sessions: Vec<Vec<i64>>,

@@ -32,12 +32,20 @@ impl Work {
 }
 
 /// What sessions got while the server lived.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Life {
     /// The ids that were returned.
     pub drawn: Drawn,
     /// Those whose rows were committed, as the server said.
     pub committed: Vec<i64>,
+}
+
+impl Life {
+    /// What other sessions got in the same time.
+    pub fn extend(&mut self, other: Self) {
+        self.drawn.sessions.extend(other.drawn.sessions);
+        self.committed.extend(other.committed);
+    }
 }
 
 /// Sessions at work.

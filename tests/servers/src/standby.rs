@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PORT};
 use crate::{paths, process};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,5 +49,19 @@ impl Cluster {
             .expect("a standby can be promoted")
             .get(0);
         assert!(promoted, "the standby was not promoted:\n{}", self.log());
+    }
+
+    /// Waits until a query in a database, which says whether something is so, says yes.
+    pub fn wait_until(&self, database: &str, query: &str) {
+        let mut session = self.connect(database);
+        let so = process::wait_until(PATIENCE, || {
+            session.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}")).get(0)
+        });
+        assert!(so, "never so: {query}\n{}", self.log());
+    }
+
+    /// How another server reaches a database of this one.
+    pub fn connection_string(&self, database: &str) -> String {
+        format!("host={} port={PORT} user=postgres dbname={database}", self.socket_dir().display())
     }
 }
