@@ -1,10 +1,13 @@
 //! `snowflake.node` while the server runs.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use postgres::NoTls;
 use snowflake_servers::ids::{next_ids, node_of};
-use snowflake_servers::{Cluster, assert_sql_error, draw_while};
+use snowflake_servers::{Cluster, Drawn, assert_sql_error, calls, draw_while};
 
 const NODES: [i64; 12] = [1, 1023, 0, 512, 2, 3, 1, 700, 255, 256, 0, 1023];
 
@@ -17,7 +20,7 @@ fn reload_under_load() {
         for node in NODES {
             cluster.set("snowflake.node", &node.to_string());
             cluster.reload();
-            std::thread::sleep(Duration::from_millis(100));
+            thread::sleep(Duration::from_millis(100));
         }
     });
     drawn.assert_unique_and_rising();
@@ -26,6 +29,33 @@ fn reload_under_load() {
         seen.dedup();
         assert_eq!(seen, NODES, "the node numbers of session {session}");
     }
+}
+
+/// Sessions see a reload at different moments, so for a millisecond or so they generate with different numbers: the
+/// order across them holds all the same.
+#[test]
+fn sessions_that_see_different_numbers_keep_the_order() {
+    let cluster = Cluster::builder().set("snowflake.node", "1023").start();
+    cluster.create_extension("postgres");
+    let done = AtomicBool::new(false);
+    let calls = thread::scope(|scope| {
+        scope.spawn(|| {
+            for node in ["0", "1023"].into_iter().cycle() {
+                cluster.set("snowflake.node", node);
+                cluster.reload();
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let calls = calls::call(&cluster, "postgres", 4, 10_000);
+        done.store(true, Ordering::Relaxed);
+        calls
+    });
+    let nodes: BTreeSet<i64> = calls.iter().map(|call| node_of(call.id)).collect();
+    assert_eq!(nodes, BTreeSet::from([0, 1023]));
+    calls::assert_order(&calls);
+    Drawn { sessions: vec![calls.iter().map(|call| call.id).collect()] }.assert_unique();
 }
 
 #[test]
