@@ -49,24 +49,24 @@ fn lives(times: u64, works: &[Work], end: End) {
 
 #[test]
 fn kill_9_of_the_postmaster_and_its_children() {
-    lives(12, &Work::ALL, End::Kill);
+    lives(20, &Work::ALL, End::Kill);
 }
 
 #[test]
 fn immediate_stop() {
-    lives(12, &Work::ALL, End::Immediate);
+    lives(20, &Work::ALL, End::Immediate);
 }
 
 #[test]
 fn fast_stop() {
-    lives(8, &Work::ALL, End::Fast);
+    lives(12, &Work::ALL, End::Fast);
 }
 
 /// The dangerous case: nothing but the ceiling itself makes PostgreSQL flush its WAL. Seen to fail without that flush.
 #[test]
 fn ids_that_are_only_returned() {
-    lives(8, &[Work::Select; 2], End::Immediate);
-    lives(4, &[Work::Select; 2], End::Kill);
+    lives(12, &[Work::Select; 2], End::Immediate);
+    lives(6, &[Work::Select; 2], End::Kill);
 }
 
 /// `kill -9` of one session: PostgreSQL ends all others and begins anew within the same postmaster.
@@ -75,7 +75,7 @@ fn kill_9_of_a_session() {
     let clock = FakeClock::new();
     let cluster = server(&clock);
     let mut history = History::new(NODE);
-    for life in 0..12 {
+    for life in 0..20 {
         let load = Load::start(&cluster, "postgres", &Work::ALL);
         a_while(life);
         clock.set_offset_ms(offset_ms(life));
@@ -125,7 +125,7 @@ fn sessions_race_for_the_first_id() {
     let clock = FakeClock::new();
     let mut cluster = server(&clock);
     let mut history = History::new(NODE);
-    for life in 0..12 {
+    for life in 0..20 {
         let barrier = Barrier::new(SESSIONS);
         let sessions = thread::scope(|scope| {
             let threads: Vec<_> = (0..SESSIONS)
