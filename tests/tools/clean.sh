@@ -6,4 +6,12 @@
 if [[ -d $target/matrix ]]; then
     "$tools/matrix.sh" clean
 fi
-rm -rf "$target" "$(stand_in_dir)"
+rm -rf "$(stand_in_dir)"
+if [[ $target == "$project/target" ]]; then
+    rm -rf "$target"
+else
+    # CARGO_TARGET_DIR may be shared with other projects.
+    say "Only what is this project's is removed from $target."
+    rm -rf "$target"/{pg,pgrx,pgrx-data,package,demo,servers,regress,regress-server,docs-server,loom,cargo-pgrx}
+    (cd "$project" && cargo clean --package snowflake --package snowflake-core --package snowflake-servers)
+fi

@@ -71,6 +71,10 @@ cd "$project"
 step "Looking for what is needed: PostgreSQL with its headers, libclang, libfaketime, cargo-pgrx $pgrx_version"
 install_missing for-tests
 use_state_dir
+exec 8>"$target/.test.lock"
+flock --nonblock 8 || die "another make test is running"
+# Clusters that earlier failures left to be looked at.
+rm -rf "$state"/servers/{[0-9]*,clock-*}
 say "PostgreSQL $major of $pg_config, $("$cargo_pgrx" pgrx --version), $(cargo --version)"
 
 step "Building the release that the servers run"
@@ -87,7 +91,7 @@ for suite in "${suites[@]}"; do
     (
         set -e
         "suite_$suite"
-    ) </dev/null
+    ) </dev/null 8>&-
     status=$?
     set -e
     if ((status == 0)); then verdict=passed; else verdict=FAILED failed=1; fi
