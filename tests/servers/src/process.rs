@@ -50,11 +50,11 @@ pub(crate) fn spawn(command: Command) -> Child {
 
 /// Sends a signal to processes. One that has just ended is no error.
 pub(crate) fn signal(name: &str, pids: &[u32]) {
-    let _ = Command::new("kill")
-        .args(["-s", name, "--"])
-        .args(pids.iter().map(u32::to_string))
-        .stderr(Stdio::null())
-        .status();
+    // The shell's own kill: the program of that name is not on every system.
+    let mut kill = Command::new("sh");
+    kill.args(["-c", r#"for pid in "$@"; do kill -s "$0" "$pid"; done"#, name]);
+    kill.args(pids.iter().map(u32::to_string)).stderr(Stdio::null());
+    kill.status().expect("there is a shell");
 }
 
 /// The running children of a process.
