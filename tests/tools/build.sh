@@ -37,7 +37,10 @@ private_copy() {
     local option directory
     for option in --includedir --pkgincludedir --includedir-server --libdir; do
         directory=$("$pg_config" "$option")
-        [[ ! -e $directory || -e $new$directory ]] || { mkdir -p "$(dirname "$new$directory")" && ln -s "$directory" "$new$directory"; }
+        if [[ -e $directory && ! -e $new$directory ]]; then
+            mkdir -p "$(dirname "$new$directory")"
+            ln -s "$directory" "$new$directory"
+        fi
     done
     [[ $("$new$bindir/pg_config" --pkglibdir) == "$new$pkglibdir" ]] ||
         die "the PostgreSQL of $pg_config does not work from another directory"

@@ -32,7 +32,8 @@ say "$(run_psql -d postgres -Atc 'SELECT version()')"
 
 step "Running docs/demo.sql"
 export PGDATABASE=demo PATH=$private$bindir:$PATH
-PGOPTIONS='-c client_min_messages=warning' run_psql -q -d postgres -c 'DROP DATABASE IF EXISTS demo WITH (FORCE)' -c 'CREATE DATABASE demo'
+PGOPTIONS='-c client_min_messages=warning' run_psql -q -d postgres \
+    -c 'DROP DATABASE IF EXISTS demo WITH (FORCE)' -c 'CREATE DATABASE demo'
 (cd "$project" && run_psql -v ON_ERROR_STOP=1 -P pager=off -f docs/demo.sql) || die "docs/demo.sql failed"
 
 step "The server goes on running. It listens on no port, only on a Unix socket."

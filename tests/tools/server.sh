@@ -56,8 +56,8 @@ server_start() {
     # After a kill -9 of the postmaster its sessions may need a moment to notice; until then a start fails.
     for _ in 1 2 3 4 5 6; do
         # pgrx adds a backtrace to each error's DETAIL where the server has this variable.
-        if as_server_user env -u RUST_BACKTRACE "$private$bindir/pg_ctl" --pgdata="$data" --log="$server_dir/log" --timeout=60 --wait start \
-            </dev/null >/dev/null 2>&1 8>&- 9>&-; then
+        if as_server_user env -u RUST_BACKTRACE "$private$bindir/pg_ctl" --pgdata="$data" --log="$server_dir/log" \
+            --timeout=60 --wait start </dev/null >/dev/null 2>&1 8>&- 9>&-; then
             return
         fi
         sleep 1

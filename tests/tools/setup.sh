@@ -57,13 +57,13 @@ pg_regress_program() { printf '%s/test/regress/pg_regress' "$(dirname "$(dirname
 # Sets cargo_pgrx, the program. cargo-pgrx and the pgrx library have to be of one version, so a version of the
 # user's that differs is left alone and ours goes below target/.
 install_cargo_pgrx() {
-    local own=$target/cargo-pgrx
-    for cargo_pgrx in "$own/bin/cargo-pgrx" "$(command -v cargo-pgrx || true)" "${CARGO_HOME:-$HOME/.cargo}/bin/cargo-pgrx"; do
+    local own=$target/cargo-pgrx cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    for cargo_pgrx in "$own/bin/cargo-pgrx" "$(command -v cargo-pgrx || true)" "$cargo_home/bin/cargo-pgrx"; do
         if [[ -x $cargo_pgrx && $("$cargo_pgrx" pgrx --version 2>/dev/null) == "cargo-pgrx $pgrx_version" ]]; then
             return
         fi
     done
-    local where=${CARGO_HOME:-$HOME/.cargo}
+    local where=$cargo_home
     if has cargo-pgrx || [[ -e $where/bin/cargo-pgrx ]]; then
         where=$own
     fi

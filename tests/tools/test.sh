@@ -14,7 +14,7 @@ suites=("$@")
 ((${#suites[@]})) || suites=(core loom regress docs servers pgrx)
 
 # The pure crate: unit, property and simulation tests.
-suite_core() { cargo test --package snowflake-core; }
+suite_core() { cargo test --no-fail-fast --package snowflake-core; }
 
 # Every interleaving of two and three threads on the word. --cfg loom changes every crate's build, hence the
 # directory of its own; in release mode, for the number of interleavings.
@@ -50,7 +50,8 @@ suite_docs() {
 
 # Real servers: many sessions, clocks, crashes.
 suite_servers() {
-    SNOWFLAKE_TEST_BINDIR=$private$bindir SNOWFLAKE_TEST_DIR=$state/servers cargo test --package snowflake-servers
+    SNOWFLAKE_TEST_BINDIR=$private$bindir SNOWFLAKE_TEST_DIR=$state/servers \
+        cargo test --no-fail-fast --package snowflake-servers
 }
 
 # Rust tests inside a backend. The framework reads the user's name from USER; as root it changes to the
