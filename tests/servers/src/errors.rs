@@ -16,12 +16,16 @@ pub struct SqlError {
 }
 
 impl SqlError {
-    /// The server's part of a client's error.
+    /// The server's part of a client's error. A connection that ended is 08006.
     ///
     /// # Panics
-    /// Where the error is not the server's: a broken connection, say.
+    /// Where the error is the client's own.
     pub fn of(error: &postgres::Error) -> Self {
-        let Some(error) = error.as_db_error() else { panic!("not an error of the server's: {error:?}") };
+        let Some(error) = error.as_db_error() else {
+            assert!(error.is_closed(), "not an error of the server's: {error:?}");
+            let (code, message) = ("08006".to_owned(), "connection closed".to_owned());
+            return Self { code, message, detail: String::new(), hint: String::new() };
+        };
         Self {
             code: error.code().code().to_owned(),
             message: error.message().to_owned(),
@@ -36,6 +40,12 @@ impl SqlError {
         for text in texts {
             assert!(self.to_string().contains(text), "{text:?} is not in {self}");
         }
+    }
+
+    /// Checks that the session was ended by `pg_terminate_backend`. The client reports only that the connection
+    /// ended where it finds the server's last word and the end together.
+    pub fn assert_terminated(&self) {
+        assert!(["57P01", "08006"].contains(&&*self.code), "{self}");
     }
 }
 
