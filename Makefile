@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck matrix clean
+.PHONY: help demo demo-stop test check install installcheck matrix fuzz clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -32,6 +32,9 @@ installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
 
 matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
 	@$(tools)/matrix.sh
+
+fuzz: ## fuzz the core, each target for SECONDS=60 (needs a nightly toolchain)
+	@$(tools)/fuzz.sh $(SECONDS)
 
 clean: ## stop the demo and remove everything that was built
 	@$(tools)/clean.sh

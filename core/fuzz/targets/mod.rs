@@ -12,12 +12,8 @@ mod limits;
 type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 4] = [
-    ("layout", layout::run),
-    ("epoch", epoch::run),
-    ("limits", limits::run),
-    ("generator", generator::run),
-];
+pub const TARGETS: [Target; 4] =
+    [("layout", layout::run), ("epoch", epoch::run), ("limits", limits::run), ("generator", generator::run)];
 
 /// Runs one by its name.
 #[allow(dead_code, reason = "the replay goes through all")]
