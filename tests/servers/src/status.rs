@@ -57,6 +57,25 @@ impl Cluster {
     }
 }
 
+/// How a session shows that it waits for the ceiling, which another raises.
+pub fn waits_for_ceiling(cluster: &Cluster) -> &'static str {
+    if cluster.version_num() >= 17_0000 { "SnowflakeCeiling" } else { "Extension" }
+}
+
+/// Waits until so many sessions at once are seen to wait for something, and returns their pids.
+pub fn wait_until_waiting(cluster: &Cluster, sessions: usize, event: &str) -> Vec<i32> {
+    let mut watcher = cluster.connect("postgres");
+    let query = "SELECT coalesce(array_agg(pid), '{}') FROM pg_stat_activity
+                 WHERE wait_event = $1 AND backend_type = 'client backend'";
+    let mut pids: Vec<i32> = Vec::new();
+    process::wait_until(PATIENCE, || {
+        pids = watcher.query_one(query, &[&event]).expect("the activity").get(0);
+        pids.len() >= sessions
+    });
+    assert!(pids.len() >= sessions, "{pids:?} wait for {event}, not {sessions} sessions");
+    pids
+}
+
 /// What a process has used of the machine since it began.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {

@@ -4,7 +4,8 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_servers::ids::{next_ids, show};
-use snowflake_servers::{Cluster, Generating, Promise, assert_sql_error};
+use snowflake_servers::status::{wait_until_waiting, waits_for_ceiling};
+use snowflake_servers::{Cluster, FlushGate, Generating, Promise, assert_sql_error};
 
 /// Of ids of one millisecond.
 const MS: i64 = 1 << 22;
@@ -88,6 +89,27 @@ fn from_several_sessions_at_once() {
     }
 }
 
+/// One that has waited while another went further does not take that back either.
+#[test]
+fn after_a_wait_for_another_that_went_further() {
+    let gate = FlushGate::new();
+    let cluster = Cluster::builder().flushes_through(&gate).start();
+    cluster.create_extension("postgres");
+    let from = next_id(&cluster);
+    let (near, far) = (from + 20_000 * MS, from + 40_000 * MS);
+    gate.close();
+    thread::scope(|scope| {
+        for (target, event) in [(far, "WALSync"), (near, waits_for_ceiling(&cluster))] {
+            let mut client = cluster.connect("postgres");
+            scope.spawn(move || advance(&mut client, target));
+            wait_until_waiting(&cluster, 1, event);
+        }
+        gate.open();
+    });
+    let next = next_id(&cluster);
+    assert!(next > far, "{} after an advance to {}", show(next), show(far));
+}
+
 /// Ids that would be dated too far ahead are refused, until the limit is raised. Lower ids change nothing.
 #[test]
 fn within_the_limit() {
@@ -96,7 +118,7 @@ fn within_the_limit() {
     let mut client = cluster.connect("postgres");
     let far = next_ids(&mut client, 1)[0] + 3_700_000 * MS;
     let refused = client.query("SELECT snowflake_advance($1)", &[&far]);
-    assert_sql_error(refused, "22023", &[&far.to_string(), "3600000 ms allowed", "snowflake.max_clock_step"]);
+    assert_sql_error(refused, "22023", &[&far.to_string(), "3600000 ms", "snowflake.max_clock_step"]);
     let unchanged = cluster.status();
     assert!(unchanged.ahead_ms < Some(5_000), "{unchanged:?}");
     cluster.set("snowflake.max_clock_step", "2h");

@@ -10,7 +10,8 @@ use snowflake_servers::{Cluster, Drawn, assert_sql_error};
 
 /// More than anybody waits for; with several sessions at it, each sleeps in most milliseconds.
 /// The series is made row by row, which it is not in FROM.
-const ENDLESS: &str = "SELECT count(snowflake_next()) FROM (SELECT generate_series(1, 1000000000000)) endless";
+const ENDLESS: &str =
+    "SELECT count(snowflake_next()) FROM (SELECT generate_series(1, 1000000000000)) endless";
 /// How late a cancelled statement may end on a busy machine.
 const LATE: Duration = Duration::from_secs(5);
 
