@@ -98,7 +98,7 @@ impl Generator {
         let epoch_ms = match shared.limits.epoch_ms() {
             Some(fixed) if fixed == set => fixed,
             Some(fixed) => epoch_waits_for_restart(shared, fixed, set),
-            None => set,
+            None => start(shared, set),
         };
         Self { shared, node, epoch_ms }
     }
@@ -123,9 +123,7 @@ impl Generator {
         let Self { shared, node, epoch_ms } = *self;
         let mut used_up: Option<UsedUp> = None;
         loop {
-            let Some(seen) = shared.word.last() else {
-                return self.started().reserve(want);
-            };
+            let seen = self.last();
             let waited_for = used_up.and_then(UsedUp::waited_for);
             let clock = WallClock::now();
             let now = clock.unix_ms() - epoch_ms;
@@ -156,22 +154,30 @@ impl Generator {
         first
     }
 
-    /// The last id issued by this server, which is started where it is not.
+    /// The last id issued by this server.
+    #[inline]
     fn last(&self) -> Id {
-        self.shared.word.last().unwrap_or_else(|| self.started().last())
-    }
-
-    /// Starts the generator of this server: every id up to the durable ceiling counts as issued.
-    #[cold]
-    fn started(&self) -> Self {
-        // SAFETY: reads shared memory.
-        if unsafe { pg_sys::RecoveryInProgress() } {
-            errors::in_recovery();
+        loop {
+            match self.shared.word.last() {
+                Some(last) => return last,
+                // The session that fixed the epoch has not come to start the word.
+                None => start(self.shared, self.epoch_ms),
+            };
         }
-        let epoch_ms = self.shared.limits.fix_epoch_ms(self.epoch_ms);
-        self.shared.word.start(ceiling::durable());
-        Self { epoch_ms, ..*self }
     }
+}
+
+/// Starts the generator of this server: fixes the epoch, and lets every id up to the durable ceiling count as issued.
+/// The epoch comes first, so that no session goes on with another once there is a word. The one in force is returned.
+#[cold]
+fn start(shared: &Shared, epoch_ms: i64) -> i64 {
+    // SAFETY: reads shared memory.
+    if unsafe { pg_sys::RecoveryInProgress() } {
+        errors::in_recovery();
+    }
+    let epoch_ms = shared.limits.fix_epoch_ms(epoch_ms);
+    shared.word.start(ceiling::durable());
+    epoch_ms
 }
 
 /// A millisecond that this session has seen used up, and since when.

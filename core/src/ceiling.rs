@@ -10,7 +10,8 @@ use crate::layout::Id;
 /// second under any load, and bounds by two seconds how far ahead of the clock ids are dated after a crash.
 pub const LEAD_MS: i64 = 2_000;
 /// The lead of a server that has only just started. A server that lives for less than the lead it writes would
-/// move its ids ahead with every start; one that never leads by more than it has lived cannot, this much apart.
+/// move its ids ahead with every start. One that leads by no more than it has lived does not, as long as its lives
+/// are further apart than this, and each leaves the clock room to catch up: below half of the format's ceiling.
 pub const LEAD_MIN_MS: i64 = 50;
 
 /// A ceiling to be made durable, and what to do with it then.

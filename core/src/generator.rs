@@ -160,7 +160,7 @@ fn next_id(request: &Request) -> Result<Option<Id>, GenerateError> {
     if let Some(id) = successor_within_millisecond(seen, node) {
         return Ok(Some(id));
     }
-    if waited_for != Some(seen) {
+    if waited_for != Some(seen) && !is_outranked(seen, now, node) {
         return Ok(None);
     }
     let timestamp = seen.timestamp() + 1;
@@ -180,6 +180,14 @@ fn successor_within_millisecond(seen: Id, node: NodeId) -> Option<Id> {
     let same_node = seen.node_id() == node.get();
     (same_node && seen.sequence_id() < SEQUENCE_ID_MAX)
         .then(|| Id::from_parts(seen.timestamp(), node, seen.sequence_id() + 1))
+}
+
+/// Whether a higher node number stands in the way in the clock's own millisecond: the number was changed, and sessions
+/// with either are at work. Sessions with the lower would get an id only where they are the first in a millisecond,
+/// and none beside a busy session with the higher. So they go a millisecond ahead of the clock, and no further.
+#[inline]
+fn is_outranked(seen: Id, now: i64, node: NodeId) -> bool {
+    seen.node_id() > node.get() && seen.timestamp() == now
 }
 
 /// Whether an id can hold this time (milliseconds after the epoch) at all.

@@ -61,11 +61,31 @@ mod rule_3_the_millisecond_is_used_up {
         }
     }
 
-    // The node number fell inside a millisecond: none of its numbers is above the word.
+    // The node number fell inside a millisecond: none of its numbers is above the word. A session with the lower
+    // number must not wait for one with the higher to pause, so it goes one millisecond ahead of the clock.
     #[test]
-    fn for_every_node_below_the_words() {
+    fn a_lower_node_goes_one_millisecond_ahead_and_no_further() {
         for node_id in [2, NODE_ID_MAX] {
-            assert_eq!(answer(&request(at(100, node_id, 0), 100)), Ok(Answer::UsedUp));
+            for seen in [at(100, node_id, 0), used_up(100, node_id)] {
+                assert_eq!(next(&request(seen, 100)), at(101, 1, 0));
+                assert_eq!(answer(&request(seen, 99)), Ok(Answer::UsedUp));
+            }
+        }
+    }
+
+    // Beside a busy session with a higher number, each millisecond has an id for the lower.
+    #[test]
+    fn a_lower_node_is_not_starved_by_a_busy_higher_one() {
+        let word = word_at(at(100, 9, 0));
+        let higher = |now| Request { node: node(9), ..request(word.last().unwrap(), now) };
+        let lower = |now| request(word.last().unwrap(), now);
+        for now in 101..1_100 {
+            // The tick comes, and the busy session is always first.
+            let first = reserve_one(&word, &higher(now));
+            let ours = reserve_one(&word, &lower(now));
+            assert!(ours > first && ours.node_id() == 1 && ours.timestamp() == now + 1);
+            assert!(reserve_one(&word, &higher(now)) > ours);
+            assert_eq!(word.reserve(&lower(now)), Ok(Answer::UsedUp));
         }
     }
 
