@@ -195,8 +195,8 @@ impl Cluster {
             command.args(["--reuid", user.name, "--regid", user.name, "--init-groups"]);
         }
         // If this process dies without a word, the server shuts down at once. The variables are for the server
-        // only, hence env.
-        command.args(["--pdeathsig", "QUIT", "--", "env"]);
+        // only, hence env. With RUST_BACKTRACE, pgrx would add a backtrace to each error's DETAIL.
+        command.args(["--pdeathsig", "QUIT", "--", "env", "-u", "RUST_BACKTRACE"]);
         for (name, value) in &self.environment {
             let mut assignment = name.clone();
             assignment.push("=");
