@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck matrix fuzz clean
+.PHONY: help demo demo-stop test check install installcheck matrix fuzz soak clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -35,6 +35,9 @@ matrix: ## build and test on further PostgreSQL majors, each in a Debian root (n
 
 fuzz: ## fuzz the core, each target for SECONDS=60 (needs a nightly toolchain)
 	@$(tools)/fuzz.sh $(SECONDS)
+
+soak: ## check ids for MINUTES=60 on a server in every kind of trouble
+	@$(tools)/soak.sh $(MINUTES)
 
 clean: ## stop the demo and remove everything that was built
 	@$(tools)/clean.sh

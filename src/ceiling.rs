@@ -110,7 +110,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
     shared.raise_lock.release();
 
     if let Some(by_ns) = stepped_back {
-        clock_watch::count_regression(shared, by_ns);
+        clock_watch::count_regression(shared, &look, by_ns);
     }
     clock_watch::warn_of_the_end(shared, now);
 }

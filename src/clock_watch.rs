@@ -7,7 +7,7 @@
 //! A step that comes and goes between two looks is not seen; a look is taken at each raise of the ceiling, and with
 //! each id that finds the clock behind the last one.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use pgrx::prelude::*;
 use snowflake_core::ClockStep;
@@ -18,6 +18,9 @@ use crate::clock::ComparedClock;
 use crate::shared::Shared;
 
 const NS_PER_MS: i64 = 1_000_000;
+/// Two steps of the clock this close together are one event: a second, so that whatever happens, the log gets no more
+/// than a line a second.
+const EVENT_GAP_NS: i64 = 1_000_000_000;
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 /// From a year before the format's end on, the log warns of it once a day.
 const END_WARNING_MS: i64 = 365 * MS_PER_DAY;
@@ -60,7 +63,7 @@ impl Look {
 
 /// Counts a leap that was refused and writes it to the log, once for each.
 pub fn report_leap(shared: &Shared, look: &Look, by_ns: i64) {
-    if is_news(shared, look.clock.offset_ns()) {
+    if is_news(shared, look.clock.offset_ns()) && begins(&shared.clock.last_leap_ns, look) {
         shared.stats.leaps.fetch_add(1, Ordering::Relaxed);
         ereport!(
             PgLogLevel::WARNING,
@@ -71,14 +74,14 @@ pub fn report_leap(shared: &Shared, look: &Look, by_ns: i64) {
 }
 
 /// Looks at a clock that stands behind the last id: it may have been set back, or the id may be ahead for another
-/// reason (the server has just been started, say).
+/// reason (the server has just been started, say). `may_pass` tells whether ids are generated all the same.
 #[cold]
-pub fn look_back(shared: &Shared, max_ns: i64) {
+pub fn look_back(shared: &Shared, may_pass: bool) {
     let look = Look::now(shared);
     let ClockStep::Back(by_ns) = look.step() else { return };
     // A step that may pass is trusted from now on, so that the next is measured from it. One that may not leaves
     // the trusted offset where it was: the clock's way back is then no leap.
-    let first = if by_ns <= max_ns {
+    let first = if may_pass {
         let reported_when_refused = look.is_reported(shared);
         look.trust(shared) && !reported_when_refused
     } else {
@@ -86,7 +89,7 @@ pub fn look_back(shared: &Shared, max_ns: i64) {
     };
     if first {
         shared.clock.reported_offset_ns.store(look.clock.offset_ns(), Ordering::Relaxed);
-        count_regression(shared, by_ns);
+        count_regression(shared, &look, by_ns);
     }
 }
 
@@ -94,7 +97,9 @@ pub fn look_back(shared: &Shared, max_ns: i64) {
 /// be seen with the next. A step back that nobody has met yet is counted: its size comes back, to be reported when
 /// no lock is held.
 pub fn trust(shared: &Shared, look: &Look) -> Option<i64> {
-    if look.trusted_ns.is_some() && look.step() == ClockStep::None {
+    if let (Some(trusted), ClockStep::None) = (look.trusted_ns, look.step()) {
+        // What was refused is over: the next time is another.
+        shared.clock.reported_offset_ns.store(trusted, Ordering::Relaxed);
         return None;
     }
     let reported = look.is_reported(shared);
@@ -124,15 +129,24 @@ pub fn warn_of_the_end(shared: &Shared, now: i64) {
     }
 }
 
-/// Counts a step back and writes it to the log.
-pub fn count_regression(shared: &Shared, by_ns: i64) {
-    shared.stats.regressions.fetch_add(1, Ordering::Relaxed);
+/// Counts a step back and writes it to the log. A clock that stands, or goes too slowly, is seen further behind with
+/// each look, and is one event.
+pub fn count_regression(shared: &Shared, look: &Look, by_ns: i64) {
     shared.stats.largest_regression_ns.fetch_max(by_ns, Ordering::Relaxed);
-    ereport!(
-        PgLogLevel::WARNING,
-        PgSqlErrorCode::ERRCODE_WARNING,
-        format!("snowflake: the clock was set back by {} ms", by_ns / NS_PER_MS)
-    );
+    if begins(&shared.clock.last_regression_ns, look) {
+        shared.stats.regressions.fetch_add(1, Ordering::Relaxed);
+        ereport!(
+            PgLogLevel::WARNING,
+            PgSqlErrorCode::ERRCODE_WARNING,
+            format!("snowflake: the clock was set back by {} ms", by_ns / NS_PER_MS)
+        );
+    }
+}
+
+/// Whether an event begins with this look, or goes on: it was last seen less than [`EVENT_GAP_NS`] ago.
+fn begins(last_seen_ns: &AtomicI64, look: &Look) -> bool {
+    let now = look.clock.machine_ns;
+    now.saturating_sub(last_seen_ns.swap(now, Ordering::AcqRel)) >= EVENT_GAP_NS
 }
 
 /// True for the one session that is to report an offset which differs from the one reported last.

@@ -121,6 +121,10 @@ pub struct ClockMemory {
     trusted_offset_ns: AtomicI64,
     /// The offset that was last refused and reported, so that one event is reported once.
     pub reported_offset_ns: AtomicI64,
+    /// The machine's running time when the clock was last seen to have been set back.
+    pub last_regression_ns: AtomicI64,
+    /// The machine's running time when a leap was last refused.
+    pub last_leap_ns: AtomicI64,
     /// The epoch that was last reported as waiting for a restart.
     pub reported_epoch_ms: AtomicI64,
     /// The day (since the epoch) on which the end of the format was last warned of.
@@ -238,6 +242,8 @@ fn initialize(memory: *mut Shared) {
     for unset in [
         &shared.clock.trusted_offset_ns,
         &shared.clock.reported_offset_ns,
+        &shared.clock.last_regression_ns,
+        &shared.clock.last_leap_ns,
         &shared.clock.reported_epoch_ms,
         &shared.clock.warned_day,
     ] {

@@ -10,7 +10,7 @@ mod tests {
     use snowflake_core::{ClockStep, FieldError, GenerateError};
 
     use crate::errors::OrRaise;
-    use crate::{ceiling, clock_watch, generator, settings, shared};
+    use crate::{ceiling, clock_watch, generator, shared};
 
     /// The SQLSTATE, message, DETAIL and HINT of the error that a call raises.
     fn error_of<T>(
@@ -90,7 +90,7 @@ mod tests {
             let look = clock_watch::Look::now(shared);
             assert!(look.clock.offset_ns.0 <= look.clock.offset_ns.1);
             assert_eq!(look.step(), ClockStep::None);
-            clock_watch::look_back(shared, settings::max_clock_step_ns());
+            clock_watch::look_back(shared, true);
         }
         let regressions = shared.stats.regressions.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(regressions, 0);

@@ -32,8 +32,8 @@ impl Cluster {
     /// Kills one of the sessions (`kill -9`): PostgreSQL ends all others and recovers, as after a crash.
     /// [`wait_until_up`](Self::wait_until_up) is for the time after the other sessions are gone.
     pub fn kill_a_session(&self) {
-        let pid: i32 = self
-            .connect("postgres")
+        let mut witness = self.connect("postgres");
+        let pid: i32 = witness
             .query_one(
                 "SELECT pid FROM pg_stat_activity
                  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1",
@@ -42,6 +42,12 @@ impl Cluster {
             .expect("there is a session")
             .get(0);
         process::signal("KILL", &[pid.unsigned_abs()]);
+        // Until the postmaster has noticed, it takes connections as before: the witness goes with all the others.
+        let end = Instant::now() + PATIENCE;
+        while witness.simple_query("SELECT 1").is_ok() {
+            assert!(Instant::now() < end, "the server goes on without its session\n{}", self.log());
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Ends the sessions that are open (`pg_terminate_backend`).

@@ -137,7 +137,11 @@ impl Watch<'_> {
         for (session, (counts, before)) in self.sessions.iter().zip(before).enumerate() {
             while count(counts) < before + 2 {
                 assert!(!counts.ended.load(Ordering::Relaxed), "session {session} has ended");
-                assert!(Instant::now() < end, "session {session} never {what}: {:?}", self.take_refusals());
+                assert!(
+                    Instant::now() < end,
+                    "session {session} never {what}: {:?}",
+                    self.take_refusals().last()
+                );
                 thread::sleep(Duration::from_millis(1));
             }
         }
