@@ -58,6 +58,33 @@ fn sessions_that_see_different_numbers_keep_the_order() {
     Drawn { sessions: vec![calls.iter().map(|call| call.id).collect()] }.assert_unique();
 }
 
+/// A long statement goes on with the number it began with. Whoever has seen the reload has a lower one, and must not
+/// wait for the statement's end.
+#[test]
+fn a_lower_number_is_not_starved_by_a_long_statement_with_a_higher_one() {
+    let cluster = Cluster::builder().set("snowflake.node", "9").start();
+    cluster.create_extension("postgres");
+    let mut long = cluster.connect("postgres");
+    let cancel = long.cancel_token();
+    thread::scope(|scope| {
+        let statement = scope.spawn(move || {
+            let busy =
+                "SELECT count(snowflake_next()) FROM (SELECT generate_series(1, 1000000000000)) endless";
+            long.batch_execute(busy).expect_err("the statement is cancelled")
+        });
+        thread::sleep(Duration::from_millis(100));
+        cluster.set("snowflake.node", "3");
+        cluster.reload();
+        let mut other = cluster.connect("postgres");
+        other.batch_execute("SET statement_timeout = '10s'").expect("a setting of one's own");
+        let ids: Vec<i64> = (0..500).flat_map(|_| next_ids(&mut other, 1)).collect();
+        assert!(!statement.is_finished(), "the long statement has ended");
+        cancel.cancel_query(NoTls).expect("a cancel request");
+        assert!(ids.iter().all(|&id| node_of(id) == 3), "node numbers of {} ids", ids.len());
+        assert!(ids.is_sorted());
+    });
+}
+
 #[test]
 fn alter_system_and_reload_take_effect_in_a_running_session() {
     let cluster = Cluster::builder().start();
