@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs every test: `make test`. With arguments, only the suites named:
 #
-#   test.sh core loom regress docs servers pgrx
+#   test.sh core simulation loom regress docs servers pgrx
 #
 # A failed suite does not stop the others; the summary at the end tells, and the exit status is 0 only if all
 # passed.
@@ -11,10 +11,17 @@
 . "$tools/server.sh"
 
 suites=("$@")
-((${#suites[@]})) || suites=(core loom regress docs servers pgrx)
+((${#suites[@]})) || suites=(core simulation loom regress docs servers pgrx)
 
 # The pure crate: unit, property and simulation tests.
 suite_core() { cargo test --no-fail-fast --package snowflake-core; }
+
+# Simulated histories, a million unless SIMULATION_HISTORIES says otherwise; the core's own tests run the first ten
+# thousand.
+suite_simulation() {
+    SIMULATION_HISTORIES=${SIMULATION_HISTORIES:-1000000} \
+        cargo test --release --package snowflake-core --test simulation no_history -- --nocapture
+}
 
 # Every interleaving of two and three threads on the word. --cfg loom changes every crate's build, hence the
 # directory of its own; in release mode, for the number of interleavings.
