@@ -106,7 +106,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
     let ceiling = Ceiling::above(now.max(last.timestamp()).max(asked_for), uptime_ms);
     make_durable(ceiling.id);
     shared.limits.publish(&ceiling);
-    let stepped_back = clock_watch::trust(shared, &look);
+    let stepped_back = clock_watch::trust(shared, &look, epoch_ms);
     shared.raise_lock.release();
 
     if let Some(by_ns) = stepped_back {

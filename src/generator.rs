@@ -129,7 +129,7 @@ impl Generator {
             let now = clock.unix_ms() - epoch_ms;
             let max_clock_step_ms = settings::max_clock_step_ms();
             if now < seen.timestamp() {
-                clock_watch::look_back(shared, seen.timestamp() - now <= max_clock_step_ms);
+                clock_watch::look_back(shared, epoch_ms);
             }
             let ceiling = shared.limits.ceiling();
             let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for };

@@ -76,10 +76,6 @@ mod tests {
         assert!(shared.word.last() >= Some(Id::first_of(target.timestamp() + 1)));
         assert!(ceiling::durable() >= Id::first_of(target.timestamp() + 1));
         assert!(generator::next() > target);
-
-        let word = shared.word.last();
-        generator::advance(last);
-        assert_eq!(shared.word.last(), word, "a lower id changes nothing");
     }
 
     #[pg_test]
@@ -90,7 +86,7 @@ mod tests {
             let look = clock_watch::Look::now(shared);
             assert!(look.clock.offset_ns.0 <= look.clock.offset_ns.1);
             assert_eq!(look.step(), ClockStep::None);
-            clock_watch::look_back(shared, true);
+            clock_watch::look_back(shared, generator::epoch_ms());
         }
         let regressions = shared.stats.regressions.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(regressions, 0);

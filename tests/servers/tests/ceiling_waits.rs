@@ -83,7 +83,7 @@ fn at_the_ceiling_sessions_wait_asleep_and_cancellable() {
     cancelled.error().assert("57014", &["user request"]);
     let terminated = next();
     cluster.execute("postgres", &format!("SELECT pg_terminate_backend({})", terminated.pid));
-    terminated.error().assert("57P01", &[]);
+    terminated.error().assert_terminated();
 
     assert_eq!(cluster.status().last_id, None, "an id was issued before its ceiling was flushed");
     gate.open();
@@ -95,7 +95,10 @@ fn at_the_ceiling_sessions_wait_asleep_and_cancellable() {
 /// The raiser meets the request when its flush ends. The next session raises in its place.
 #[test]
 fn a_raiser_that_is_cancelled_or_ended_leaves_nothing_behind() {
-    for (statement, code) in [("pg_cancel_backend", "57014"), ("pg_terminate_backend", "57P01")] {
+    let cancelled: fn(&SqlError) = |error| error.assert("57014", &["user request"]);
+    for (statement, assert_ended) in
+        [("pg_cancel_backend", cancelled), ("pg_terminate_backend", SqlError::assert_terminated)]
+    {
         let gate = FlushGate::new();
         let (cluster, raiser) = stuck(&gate);
         let waiting = Session::start(&cluster);
@@ -104,7 +107,7 @@ fn a_raiser_that_is_cancelled_or_ended_leaves_nothing_behind() {
         sleep(Duration::from_millis(100));
         assert!(!raiser.result.is_finished(), "the flush was interrupted");
         gate.open();
-        raiser.error().assert(code, &[]);
+        assert_ended(&raiser.error());
         let id = waiting.id();
         // The lock is free: the ceiling goes on to be raised.
         cluster.execute("postgres", &format!("SELECT snowflake_advance({})", id + (10_000 << 22)));
