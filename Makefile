@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck matrix fuzz soak clean
+.PHONY: help demo demo-stop test check install installcheck matrix bench bench-core mutants fuzz soak clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -32,6 +32,15 @@ installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
 
 matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
 	@$(tools)/matrix.sh
+
+mutants: ## remove each guard in turn and see its tests fail (MUTANTS="no-leap-check" for some of them; takes long)
+	@$(tools)/mutants.sh $(MUTANTS)
+
+bench: ## measure what an id costs (ONLY="cost insert" for some experiments; leave the machine alone)
+	@$(tools)/bench.sh $(ONLY)
+
+bench-core: ## measure the core's functions one by one, with Criterion
+	@cargo bench --package snowflake-bench
 
 fuzz: ## fuzz the core, each target for SECONDS=60 (needs a nightly toolchain)
 	@$(tools)/fuzz.sh $(SECONDS)

@@ -27,6 +27,25 @@ thread_local! {
     static BLOCK: Cell<Block> = const { Cell::new(Block::EMPTY) };
 }
 
+/// The next id where nothing stands in the way, as nearly always: the word and the clock are read once, and the
+/// compare-exchange succeeds.
+///
+/// Nothing is raised here and nothing of PostgreSQL's called, so the caller needs no guard. `None` where there is
+/// more to do, the raise of the ceiling ahead of its need included: [`next`] does it, from the beginning.
+#[inline]
+pub fn next_at_once() -> Option<Id> {
+    let shared = shared::known()?;
+    let epoch_ms = shared.limits.epoch_ms()?;
+    if settings::trusted_epoch_ms()? != epoch_ms {
+        return None;
+    }
+    let generator = Generator { shared, node: settings::trusted_node()?, epoch_ms };
+    match settings::cache() {
+        1 => generator.reserve_at_once(1),
+        cache => generator.take().or_else(|| generator.reserve_at_once(cache)),
+    }
+}
+
 /// The next id.
 ///
 /// # Errors
@@ -117,6 +136,25 @@ impl Generator {
         id
     }
 
+    /// One attempt of [`reserve`](Self::reserve), below the id past which a ceiling is raised.
+    #[inline]
+    fn reserve_at_once(&self, want: i64) -> Option<Id> {
+        let Self { shared, node, epoch_ms } = *self;
+        let seen = shared.word.last()?;
+        let now = WallClock::now().unix_ms() - epoch_ms;
+        if now < seen.timestamp() {
+            return None;
+        }
+        // Lower than the ceiling.
+        let ceiling = shared.limits.raise_at();
+        let max_clock_step_ms = settings::max_clock_step_ms();
+        let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for: None };
+        match shared.word.reserve(&request) {
+            Ok(Answer::Reserved(block)) => Some(keep(block)),
+            _ => None,
+        }
+    }
+
     /// Reserves up to `want` ids, keeps what is more than one as this session's block, and returns the first.
     #[inline]
     fn reserve(&self, want: i64) -> Id {
@@ -134,7 +172,12 @@ impl Generator {
             let ceiling = shared.limits.ceiling();
             let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for };
             match shared.word.reserve(&request).or_raise() {
-                Answer::Reserved(block) => return self.keep(block),
+                Answer::Reserved(block) => {
+                    if block.last() > shared.limits.raise_at() {
+                        ceiling::raise(shared, epoch_ms, Need::Ahead);
+                    }
+                    return keep(block);
+                }
                 Answer::LostRace => {}
                 Answer::UsedUp => used_up = Some(UsedUp::wait(shared, used_up, seen, clock, now)),
                 Answer::CeilingReached { timestamp } => {
@@ -142,16 +185,6 @@ impl Generator {
                 }
             }
         }
-    }
-
-    #[inline]
-    fn keep(&self, mut block: Block) -> Id {
-        if block.last() > self.shared.limits.raise_at() {
-            ceiling::raise(self.shared, self.epoch_ms, Need::Ahead);
-        }
-        let first = block.take_reserved().unwrap_or(block.last());
-        BLOCK.set(block);
-        first
     }
 
     /// The last id issued by this server.
@@ -165,6 +198,20 @@ impl Generator {
             };
         }
     }
+}
+
+/// Keeps the rest of a reservation as this session's block, and returns its first id.
+#[inline]
+fn keep(mut block: Block) -> Id {
+    let first = block.take_reserved().unwrap_or(block.last());
+    BLOCK.set(block);
+    first
+}
+
+/// The epoch of this server's run, where that is known without a call.
+#[inline]
+pub fn epoch_ms_at_once() -> Option<i64> {
+    shared::known()?.limits.epoch_ms()
 }
 
 /// Starts the generator of this server: fixes the epoch, and lets every id up to the durable ceiling count as issued.

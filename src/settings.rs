@@ -55,13 +55,18 @@ pub fn node() -> NodeId {
 }
 
 /// This server's node number, or `None` where a value was given that could not be taken.
+#[inline]
 pub fn trusted_node() -> Option<NodeId> {
-    (!NODE_CHECK.is_refused()).then(node)
+    if NODE_CHECK.is_refused() {
+        return None;
+    }
+    NodeId::new(NODE.load(Ordering::Relaxed).into()).ok()
 }
 
 /// The epoch that is set, or `None` where a value was given that could not be taken.
+#[inline]
 pub fn trusted_epoch_ms() -> Option<i64> {
-    (!EPOCH_CHECK.is_refused()).then(epoch_ms)
+    (!EPOCH_CHECK.is_refused()).then(|| EPOCH_MS.load(Ordering::Relaxed))
 }
 
 /// The epoch that is set, in Unix milliseconds. Which one is in force, the generator knows.

@@ -194,15 +194,18 @@ impl RaiseLock {
 /// This process's address of the shared state; null until it is known.
 static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
 
+/// The shared state, where this process has it already.
+#[inline]
+pub fn known() -> Option<&'static Shared> {
+    let shared = SHARED.load(Ordering::Relaxed);
+    // SAFETY: a pointer that is set points at an initialized `Shared` that stays mapped until the process ends.
+    unsafe { shared.as_ref() }
+}
+
 /// The shared state, or `None` where there is none to be had: see the module's description.
 #[inline]
 pub fn find() -> Option<&'static Shared> {
-    let shared = SHARED.load(Ordering::Relaxed);
-    if shared.is_null() {
-        return attach();
-    }
-    // SAFETY: a pointer that is set points at an initialized `Shared` that stays mapped until the process ends.
-    Some(unsafe { &*shared })
+    known().or_else(attach)
 }
 
 /// The shared state.

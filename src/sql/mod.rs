@@ -5,6 +5,7 @@
 //! catalogs of installed extensions.
 
 mod advance;
+mod at_once;
 mod decode;
 mod generate;
 mod next;

@@ -15,21 +15,29 @@ const POSTGRES_EPOCH_US: i64 =
 /// past the year 294276, in microseconds after 2000-01-01.
 const TIMESTAMPS_US: std::ops::Range<i128> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
 
+/// The time of an id in Unix milliseconds, unless that is no `bigint`.
+#[inline]
+pub fn unix_ms_at_once(id: Id, epoch_ms: i64) -> Option<i64> {
+    id.unix_ms(epoch_ms).try_into().ok()
+}
+
+/// The time of an id as PostgreSQL counts it, unless it cannot.
+#[inline]
+pub fn timestamptz_at_once(id: Id, epoch_ms: i64) -> Option<pg_sys::TimestampTz> {
+    let postgres_us = id.unix_ms(epoch_ms) * i128::from(US_PER_MS) - i128::from(POSTGRES_EPOCH_US);
+    TIMESTAMPS_US.contains(&postgres_us).then_some(postgres_us as pg_sys::TimestampTz)
+}
+
 /// The time of an id in Unix milliseconds.
 pub fn unix_ms(id: Id, epoch_ms: i64) -> i64 {
-    let unix_ms = id.unix_ms(epoch_ms);
-    unix_ms.try_into().unwrap_or_else(|_| errors::timestamp_out_of_range(unix_ms))
+    unix_ms_at_once(id, epoch_ms).unwrap_or_else(|| errors::timestamp_out_of_range(id.unix_ms(epoch_ms)))
 }
 
 /// The time of an id.
 pub fn timestamptz(id: Id, epoch_ms: i64) -> TimestampWithTimeZone {
-    let unix_ms = id.unix_ms(epoch_ms);
-    let postgres_us = unix_ms * i128::from(US_PER_MS) - i128::from(POSTGRES_EPOCH_US);
-    if !TIMESTAMPS_US.contains(&postgres_us) {
-        errors::timestamp_out_of_range(unix_ms);
-    }
-    TimestampWithTimeZone::try_from(postgres_us as i64)
-        .unwrap_or_else(|_| errors::timestamp_out_of_range(unix_ms))
+    timestamptz_at_once(id, epoch_ms)
+        .and_then(|postgres_us| TimestampWithTimeZone::try_from(postgres_us).ok())
+        .unwrap_or_else(|| errors::timestamp_out_of_range(id.unix_ms(epoch_ms)))
 }
 
 /// The Unix millisecond that an instant lies in; the infinities are the ends of `i64`.

@@ -401,6 +401,15 @@ impl Cluster {
         )
     }
 
+    /// A command that runs the statements on its standard input on this server, which is stopped, without a
+    /// postmaster, and under another program, a profiler say.
+    pub fn single_user(&self, under: &[&str], database: &str) -> Command {
+        let mut command = paths::as_server_user(Path::new(under[0]));
+        command.args(&under[1..]).arg(paths::program("postgres"));
+        command.args(["--single", "-D"]).arg(&self.data).arg(database);
+        command
+    }
+
     /// Writes a file that client programs can read, into the cluster's directory.
     pub fn write_file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.dir.join(name);
