@@ -67,6 +67,8 @@ pub struct Session {
     /// The open transaction.
     pub xid: Option<u32>,
     pub prepares: bool,
+    /// The attempt without a guard: no step of it may need one.
+    at_once: bool,
 
     // The readings of this turn.
     seen: Id,
@@ -99,6 +101,7 @@ impl Session {
             block: Block::EMPTY,
             xid: None,
             prepares: false,
+            at_once: false,
             seen: Id::MIN,
             wall: 0,
             waited_for: None,
@@ -160,6 +163,7 @@ impl Session {
         self.returned_before = shared.returned;
         self.advanced_before = shared.advanced;
         self.used_up = None;
+        self.at_once = self.call == Call::Single;
         let from_block = match self.call {
             Call::Single => self.cache > 1 || ctx.has(Fault::BlockOutlivesCache),
             Call::Batch { .. } => !self.first_of_call,
@@ -191,7 +195,7 @@ impl Session {
 
     fn read_word(&mut self, shared: &Shared, ctx: &Context) {
         match shared.word.last() {
-            None => self.at = At::Register,
+            None => (self.at_once, self.at) = (false, At::Register),
             Some(_) if ctx.has(Fault::WordAfterClock) => self.at = At::Wall,
             Some(seen) => {
                 self.seen = seen;
@@ -239,7 +243,12 @@ impl Session {
     }
 
     fn read_ceiling(&mut self, shared: &Shared, ctx: &Context) {
-        self.ceiling = if ctx.has(Fault::NoCeilingCheck) { Id::MAX } else { shared.ceiling };
+        self.ceiling = match self.at_once {
+            _ if ctx.has(Fault::NoCeilingCheck) => Id::MAX,
+            // Past it, the next ceiling is to be raised.
+            true => shared.raise_at,
+            false => shared.ceiling,
+        };
         self.at = At::Reserve;
     }
 
@@ -252,6 +261,10 @@ impl Session {
 
     fn reserve(&mut self, shared: &mut Shared, ctx: &mut Context) -> Result<(), Violation> {
         let now = self.wall.div_euclid(NS_PER_MS);
+        if self.at_once && now < self.seen.timestamp() {
+            self.go_the_whole_way();
+            return Ok(());
+        }
         if ctx.has(Fault::WordAfterClock) {
             check(
                 ctx,
@@ -275,6 +288,11 @@ impl Session {
             shared.word.reserve(&request)
         };
         match answer {
+            Ok(Answer::LostRace | Answer::UsedUp | Answer::CeilingReached { .. }) | Err(_)
+                if self.at_once =>
+            {
+                self.go_the_whole_way();
+            }
             Ok(Answer::Reserved(block)) if ctx.has(Fault::LoadThenStore) => self.at = At::Store(block),
             Ok(Answer::Reserved(block)) => {
                 // Beside sessions with a higher node number, it goes a millisecond ahead.
@@ -300,6 +318,11 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// From the beginning.
+    fn go_the_whole_way(&mut self) {
+        (self.at_once, self.at) = (false, At::Word);
     }
 
     /// The call ends with an error: the client may try again.
