@@ -7,11 +7,12 @@ use crate::report::Report;
 use crate::session::Session;
 
 /// The first is what the others are net of.
-const READINGS: [(&str, &str); 7] = [
+const READINGS: [(&str, &str); 8] = [
     ("the id itself", "id"),
     ("shift", "id >> 22"),
     ("shift and add", "(id >> 22) + 1288834974657"),
     ("snowflake_decode_timestamp_ms", "snowflake_decode_timestamp_ms(id)"),
+    ("the same behind pgrx's guard", "bench_guarded_decode(id)"),
     ("snowflake_decode_timestamp", "snowflake_decode_timestamp(id)"),
     ("snowflake_decode_node_id", "snowflake_decode_node_id(id)"),
     ("to_timestamp in SQL", "to_timestamp(((id >> 22) + 1288834974657) / 1000.0)"),

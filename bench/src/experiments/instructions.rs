@@ -8,7 +8,7 @@ use snowflake_servers::Cluster;
 
 use super::Scale;
 use crate::contestants::{
-    CLOCK, Contestant, EMPTY, NEXTVAL, NEXTVAL_CACHE, SNOWFLAKE, SNOWFLAKE_CACHE, server,
+    CLOCK, Contestant, EMPTY, GUARDED, NEXTVAL, NEXTVAL_CACHE, SNOWFLAKE, SNOWFLAKE_CACHE, server,
 };
 use crate::figures::{Figure, Sample};
 use crate::report::Report;
@@ -36,7 +36,7 @@ pub fn run(_: &Scale, report: &mut Report) {
     }
     let mut cluster = server(&[]);
     cluster.stop();
-    for contestant in [EMPTY, CLOCK, SNOWFLAKE, SNOWFLAKE_CACHE, NEXTVAL, NEXTVAL_CACHE] {
+    for contestant in [EMPTY, CLOCK, GUARDED, SNOWFLAKE, SNOWFLAKE_CACHE, NEXTVAL, NEXTVAL_CACHE] {
         if let Some(instructions) = difference(|calls| backend(&cluster, &contestant, calls)) {
             report.of(
                 ("instructions", &contestant),
