@@ -89,7 +89,7 @@ remove_servers() {
         as_server_user "$private$bindir/pg_ctl" stop --mode=immediate --silent --timeout=20 \
             --pgdata="${file%/*}" >/dev/null 2>&1 || true
     done < <(find "$servers" -name postmaster.pid 2>/dev/null)
-    rm -rf "$servers"/{[0-9]*,clock-*}
+    rm -rf "$servers"/{[0-9]*,clock-*,closed-*}
 }
 
 names=("$@")

@@ -82,7 +82,7 @@ use_state_dir
 exec 8>"$target/.test.lock"
 flock --nonblock 8 || die "another make test is running"
 # Clusters that earlier failures left to be looked at.
-rm -rf "$state"/servers/{[0-9]*,clock-*}
+rm -rf "$state"/servers/{[0-9]*,clock-*,closed-*}
 say "PostgreSQL $major of $pg_config, $("$cargo_pgrx" pgrx --version), $(cargo --version)"
 
 step "Building the release that the servers run"

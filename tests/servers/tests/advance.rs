@@ -19,7 +19,8 @@ fn next_id(cluster: &Cluster) -> i64 {
 }
 
 /// Sessions that hold blocks of all sizes drop them. Some steps end in the middle of the millisecond that ids are
-/// issued in.
+/// issued in. Seen to fail with a word that an advance leaves where it is, or takes to the id and not past its
+/// millisecond, and with blocks that outlive their millisecond.
 #[test]
 fn under_load_of_sessions_with_blocks() {
     let cluster = Cluster::builder().start();
@@ -40,7 +41,8 @@ fn under_load_of_sessions_with_blocks() {
     });
 }
 
-/// What was promised is in the WAL.
+/// What was promised is in the WAL. Seen to fail with an advance that leaves the ceiling, and with the word started at
+/// the clock.
 #[test]
 fn through_immediate_restarts() {
     let mut cluster = Cluster::builder().start();
@@ -65,7 +67,8 @@ fn through_immediate_restarts() {
     assert!(next_id(&cluster) > highest);
 }
 
-/// A session that advances less far does not take back what another has done.
+/// A session that advances less far does not take back what another has done. Seen to fail with nothing that keeps an
+/// advance from lowering the word.
 #[test]
 fn from_several_sessions_at_once() {
     let cluster = Cluster::builder().start();
@@ -89,7 +92,8 @@ fn from_several_sessions_at_once() {
     }
 }
 
-/// One that has waited while another went further does not take that back either.
+/// One that has waited while another went further does not take that back either. Seen to fail with a store in the
+/// place of the maximum.
 #[test]
 fn after_a_wait_for_another_that_went_further() {
     let gate = FlushGate::new();
@@ -110,7 +114,8 @@ fn after_a_wait_for_another_that_went_further() {
     assert!(next > far, "{} after an advance to {}", show(next), show(far));
 }
 
-/// Ids that would be dated too far ahead are refused, until the limit is raised. Lower ids change nothing.
+/// Ids that would be dated too far ahead are refused, until the limit is raised. Lower ids change nothing. Seen to
+/// fail without the limit.
 #[test]
 fn within_the_limit() {
     let cluster = Cluster::builder().set("snowflake.max_clock_step", "1h").start();

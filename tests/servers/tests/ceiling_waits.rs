@@ -92,7 +92,8 @@ fn at_the_ceiling_sessions_wait_asleep_and_cancellable() {
     assert!(ids[0] < ids[1] && ids[1] < ids[2], "{ids:?}");
 }
 
-/// The raiser meets the request when its flush ends. The next session raises in its place.
+/// The raiser meets the request when its flush ends. The next session raises in its place. Seen to fail with a lock of
+/// our own, which does not hold interrupts off and outlives its holder.
 #[test]
 fn a_raiser_that_is_cancelled_or_ended_leaves_nothing_behind() {
     let cancelled: fn(&SqlError) = |error| error.assert("57014", &["user request"]);

@@ -25,6 +25,7 @@ fn step_under_load(step_ms: i64, times: usize) {
     drawn.assert_unique_and_rising();
 }
 
+/// Seen to fail, as the next two, with ids that follow the clock back.
 #[test]
 fn five_milliseconds_back_and_forth() {
     step_under_load(5, 10);
@@ -62,7 +63,8 @@ fn two_seconds_back_for_good() {
     assert_eq!(cluster.count_in_log("the clock was set back"), 1, "{}", cluster.log());
 }
 
-/// A steady clock under load never looks as if it had been set back.
+/// A steady clock under load never looks as if it had been set back. Seen to fail without the tolerance for two
+/// readings of one clock.
 #[test]
 fn a_steady_clock_counts_no_regression() {
     let cluster = Cluster::builder().start();

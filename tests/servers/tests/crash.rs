@@ -47,6 +47,7 @@ fn lives(times: u64, works: &[Work], end: End) {
     history.add_drawn(&draw(&cluster, &["postgres"], 2, 1_000));
 }
 
+/// Seen to fail, as the next two, with the word started at the clock.
 #[test]
 fn kill_9_of_the_postmaster_and_its_children() {
     lives(20, &Work::ALL, End::Kill);
@@ -69,7 +70,8 @@ fn ids_that_are_only_returned() {
     lives(6, &[Work::Select; 2], End::Kill);
 }
 
-/// `kill -9` of one session: PostgreSQL ends all others and begins anew within the same postmaster.
+/// `kill -9` of one session: PostgreSQL ends all others and begins anew within the same postmaster. Seen to fail with
+/// the word started at the clock.
 #[test]
 fn kill_9_of_a_session() {
     let clock = FakeClock::new();

@@ -17,7 +17,8 @@ fn assert_refused(client: &mut Client, setting: &str, value: &str) {
     assert_sql_error(client.query_one("SELECT snowflake_next()", &[]), "55000", &[setting, value]);
 }
 
-/// A server that starts is a server that says so; one that does not start has said so.
+/// A server that starts is a server that says so; one that does not start has said so. Seen to fail without the
+/// refusal.
 #[test]
 fn in_the_file_of_a_server_that_preloads() {
     for (setting, value) in BAD {
@@ -53,7 +54,8 @@ fn in_the_file_of_a_server_that_does_not_preload() {
     }
 }
 
-/// A setting of the server cannot be given by a connection, valid or not.
+/// A setting of the server cannot be given by a connection, valid or not. Seen to fail with a number that a session
+/// may set.
 #[test]
 fn in_connection_options() {
     for preloaded in [true, false] {
@@ -92,7 +94,8 @@ fn in_connection_options() {
     }
 }
 
-/// `ALTER ROLE ... SET` can be stored while the library is not loaded, by a superuser.
+/// `ALTER ROLE ... SET` can be stored while the library is not loaded, by a superuser. Seen to fail with a number that
+/// a session may set.
 #[test]
 fn in_alter_role() {
     let mut cluster = Cluster::builder().not_preloaded().start();
@@ -122,7 +125,8 @@ fn in_alter_role() {
     }
 }
 
-/// Before PostgreSQL 17 the shared state needs preloading. Nothing else does.
+/// Before PostgreSQL 17 the shared state needs preloading. Nothing else does. Seen to fail with state of its own in
+/// each session that has none to share.
 #[test]
 fn not_preloaded() {
     let cluster = Cluster::builder().not_preloaded().start();

@@ -57,7 +57,8 @@ fn wait_for_log(cluster: &Cluster, text: &str) {
     }
 }
 
-/// The error holds no lock: it comes as often as it is asked for, and other sessions get it too (case 48).
+/// The error holds no lock: it comes as often as it is asked for, and other sessions get it too (case 48). Seen to
+/// fail with a lock of our own in the place of PostgreSQL's: the second call hung.
 #[test]
 fn no_slot_at_all() {
     let mut cluster = with_slots("0").start();
@@ -88,7 +89,8 @@ fn no_slot_at_all() {
     assert_eq!(cluster.status().free_origin_slots, 0);
 }
 
-/// A slot that becomes free is enough: nothing has to be restarted.
+/// A slot that becomes free is enough: nothing has to be restarted. Seen to fail with PostgreSQL's words in the place
+/// of ours, and with a ceiling that is kept nowhere.
 #[test]
 fn all_slots_taken_by_others() {
     let cluster = with_slots("3").start();
@@ -105,7 +107,8 @@ fn all_slots_taken_by_others() {
     assert!(highest(&cluster) > 0);
 }
 
-/// PostgreSQL keeps the file it cannot read; the ceiling is back with the slots.
+/// PostgreSQL keeps the file it cannot read; the ceiling is back with the slots. Seen to fail with PostgreSQL's words
+/// in the place of ours.
 #[test]
 fn lowered_to_none_after_use() {
     let mut cluster = Cluster::builder().start();
@@ -133,6 +136,7 @@ fn lowered_to_none_after_use() {
     assert!(after > between, "{after} after {between}");
 }
 
+/// Seen to fail with a ceiling that is kept nowhere.
 #[test]
 fn lowered_below_use() {
     let mut cluster = with_slots("3").start();
@@ -149,7 +153,8 @@ fn lowered_below_use() {
     assert!(after > before, "{after} after {before}");
 }
 
-/// Replay stops, and nothing is lost: with a slot the standby catches up, and is as good as any when promoted.
+/// Replay stops, and nothing is lost: with a slot the standby catches up, and is as good as any when promoted. Seen to
+/// fail with a ceiling that is not written to the WAL.
 #[test]
 fn a_standby_without_a_slot() {
     let primary = Cluster::builder().start();
@@ -169,7 +174,8 @@ fn a_standby_without_a_slot() {
     assert!(after > before, "{after} after {before}");
 }
 
-/// Promoted before a record came: no id, until there is a slot; then the ceiling that the base backup had.
+/// Promoted before a record came: no id, until there is a slot; then the ceiling that the base backup had. Seen to
+/// fail with the word started at the clock.
 #[test]
 fn a_standby_without_a_slot_that_is_promoted() {
     let clock = FakeClock::new();
@@ -202,6 +208,7 @@ fn repair(cluster: &Cluster, ceiling: &str) {
     );
 }
 
+/// Seen to fail without the check of what was found.
 #[test]
 fn a_ceiling_that_is_no_id_is_refused_and_repaired() {
     let mut cluster = Cluster::builder().start();
@@ -224,7 +231,8 @@ fn a_ceiling_that_is_no_id_is_refused_and_repaired() {
     cluster.wait_for_status(|status| status.ahead_ms == Some(0));
 }
 
-/// Ids dated ten days ahead were removed; the ceiling is put back, down.
+/// Ids dated ten days ahead were removed; the ceiling is put back, down. Seen to fail with the word started at the
+/// clock.
 #[test]
 fn a_ceiling_far_ahead_is_put_back() {
     let clock = FakeClock::new();
@@ -245,7 +253,7 @@ fn a_ceiling_far_ahead_is_put_back() {
     cluster.wait_for_status(|status| status.ahead_ms == Some(0));
 }
 
-/// The statements of docs/operations.md, "Uninstalling".
+/// The statements of docs/operations.md, "Uninstalling". Seen to fail with a ceiling that is kept nowhere.
 #[test]
 fn the_slot_is_freed() {
     let mut cluster = Cluster::builder().start();

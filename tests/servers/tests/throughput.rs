@@ -76,6 +76,7 @@ fn reaches_the_ceiling(sessions: usize) {
     panic!("{sessions} sessions: only {:.2}% of the ceiling in the best {WINDOW_MS} ms", best * 100.0);
 }
 
+/// Seen to fail, as the next one, with sleeps that take two milliseconds more.
 #[test]
 fn one_session_reaches_the_ceiling() {
     reaches_the_ceiling(1);
@@ -86,12 +87,14 @@ fn two_sessions_reach_the_ceiling() {
     reaches_the_ceiling(2);
 }
 
+/// Seen to fail with sleeps that take twenty milliseconds more; with two, others stand in.
 #[test]
 fn eight_sessions_reach_the_ceiling() {
     reaches_the_ceiling(8);
 }
 
-/// Below the ceiling an id's time is the millisecond in which it was made.
+/// Below the ceiling an id's time is the millisecond in which it was made. Seen to fail with ids that stay in a
+/// millisecond for three more.
 #[test]
 fn at_one_id_a_millisecond_the_time_is_the_clocks() {
     let _turn = alone();
@@ -116,7 +119,8 @@ fn at_one_id_a_millisecond_the_time_is_the_clocks() {
     assert!(exact > 1_000, "only {exact} of {ids} were made within one millisecond: the machine is too busy");
 }
 
-/// After a burst ids are on the clock again: time taken ahead would not be given back.
+/// After a burst ids are on the clock again: time taken ahead would not be given back. Seen to fail without the wait
+/// for the next millisecond.
 #[test]
 fn after_a_burst_the_time_is_the_clocks() {
     let _turn = alone();

@@ -15,6 +15,8 @@ const ENDLESS: &str =
 /// How late a cancelled statement may end on a busy machine.
 const LATE: Duration = Duration::from_secs(5);
 
+/// Seen to fail with sleeps of six seconds that no signal ends. Between two ids the executor looks for interrupts as
+/// well.
 #[test]
 fn statement_timeout() {
     let cluster = Cluster::builder().start();
@@ -44,6 +46,7 @@ fn statement_timeout() {
     drawn.assert_unique_and_rising();
 }
 
+/// Seen to fail as the one above.
 #[test]
 fn cancel() {
     let cluster = Cluster::builder().start();
@@ -74,7 +77,8 @@ fn cancel() {
     });
 }
 
-/// Sessions that wait are seen in pg_stat_activity, by name from PostgreSQL 17 on, and hold no lock meanwhile.
+/// Sessions that wait are seen in pg_stat_activity, by name from PostgreSQL 17 on, and hold no lock meanwhile. Seen to
+/// fail without the wait event.
 #[test]
 fn shows_in_pg_stat_activity() {
     let cluster = Cluster::builder().start();
