@@ -1,8 +1,9 @@
 //! Drives the generator of the core: gives it the word, the clock, the node and the ceiling, and does what it
 //! answers, until there is an id.
 //!
-//! The order of the readings matters and is the same everywhere: the word, then the clock; both again after a lost
-//! race. So a steady clock never looks as if it had been set back.
+//! The order of the readings matters: the word, then the clock; both again after a lost race. So a steady clock never
+//! looks as if it had been set back. Only the attempt that is made at once reads them the other way round, which leaves
+//! less time for a race to be lost in, and gives up where the clock looks set back.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -140,12 +141,12 @@ impl Generator {
     #[inline]
     fn reserve_at_once(&self, want: i64) -> Option<Id> {
         let Self { shared, node, epoch_ms } = *self;
-        let seen = shared.word.last()?;
         let now = WallClock::now().unix_ms() - epoch_ms;
+        let seen = shared.word.last()?;
         if now < seen.timestamp() {
             return None;
         }
-        // Lower than the ceiling.
+        // Not above the ceiling, and durable as that is.
         let ceiling = shared.limits.raise_at();
         let max_clock_step_ms = settings::max_clock_step_ms();
         let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for: None };
@@ -223,7 +224,10 @@ fn start(shared: &Shared, epoch_ms: i64) -> i64 {
         errors::in_recovery();
     }
     let epoch_ms = shared.limits.fix_epoch_ms(epoch_ms);
-    shared.word.start(ceiling::durable());
+    let ceiling = ceiling::durable();
+    if shared.word.start(ceiling) && ceiling == Id::MIN {
+        log!("snowflake: there is no ceiling, as on a new server: ids begin with the clock");
+    }
     epoch_ms
 }
 

@@ -37,9 +37,9 @@ impl Sample {
         self.sorted()[self.0.len() - 1]
     }
 
-    /// Each value less the same amount.
-    pub fn minus(&self, amount: f64) -> Self {
-        self.0.iter().map(|value| value - amount).collect()
+    /// Each value less the other's of the same round.
+    pub fn net_of(&self, other: &Self) -> Self {
+        self.0.iter().zip(&other.0).map(|(value, other)| value - other).collect()
     }
 
     /// How many rounds.
@@ -139,6 +139,13 @@ mod tests {
         let sample: Sample = (0..=1_000).map(f64::from).collect();
         assert_eq!((sample.quantile(0.5), sample.quantile(0.999)), (500.0, 999.0));
         assert_eq!((sample.lowest(), sample.highest()), (0.0, 1_000.0));
+    }
+
+    #[test]
+    fn the_net_is_taken_round_by_round() {
+        let (busy, empty): (Sample, Sample) =
+            ([5.0, 9.0].into_iter().collect(), [1.0, 4.0].into_iter().collect());
+        assert_eq!(busy.net_of(&empty).median(), 4.5);
     }
 
     #[test]

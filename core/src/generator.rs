@@ -6,7 +6,8 @@
 //! all that one comparison.
 //!
 //! The driver's part (`src/generator.rs` of the extension) is to read the word *before* the clock, and both again
-//! after a lost race: then a steady clock never looks as if it had been set back.
+//! after a lost race: then a steady clock never looks as if it had been set back. (Where it gives up as soon as the
+//! clock looks set back, it may read them the other way round.)
 //!
 //! Only the word decides; no other memory is published through it. The orderings below are nevertheless
 //! acquire and release, which costs nothing on common machines and spares the reader a proof.
@@ -92,10 +93,12 @@ impl Word {
     ///
     /// Any number of callers agree: the first sets it, and what the word is then never goes back. Id 0 is not
     /// issued by any server (the word counts it as "not started"), so a new server starts at 1.
-    pub fn start(&self, ceiling: Id) {
+    ///
+    /// True for the one caller who has started it.
+    pub fn start(&self, ceiling: Id) -> bool {
         let first = ceiling.max(Id::FIRST_START).get() as u64;
         // A failed exchange means that somebody else has started it. Release pairs with `last`.
-        let _ = self.0.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire);
+        self.0.compare_exchange(0, first, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Reserves ids, or says what has to happen first.

@@ -33,8 +33,8 @@ struct Shared {
 
 const DESIGNS: [Design; 5] = [
     ("clock alone", |_| now_ms() as u64),
-    ("compare-exchange", |shared| reserve(shared, 1).last().get() as u64),
-    ("compare-exchange, clock read before the word", clock_first),
+    ("word, clock, compare-exchange", |shared| reserve(shared, 1).last().get() as u64),
+    ("clock, word, compare-exchange", clock_first),
     ("fetch-add ticket", ticket),
     ("block of 64", block),
 ];
@@ -110,7 +110,8 @@ fn reserve(shared: &Shared, want: i64) -> Block {
     }
 }
 
-/// The readings the other way round: a steady clock may then look set back, since the word has moved meanwhile.
+/// The readings the other way round, as in the attempt that is made at once: there is less time to lose a race in. A
+/// steady clock may look set back then, since the word has moved meanwhile.
 fn clock_first(shared: &Shared) -> u64 {
     let mut waited_for = None;
     loop {

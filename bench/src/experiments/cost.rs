@@ -38,16 +38,16 @@ pub fn run(scale: &Scale, report: &mut Report) {
             batch.measure(&mut session, BURSTS / scale.divisor);
         }
     }
-    let empty = samples[0].median();
+    let empty = &samples[0];
     for (contestant, sample) in contestants.iter().zip(&samples) {
         report.of(("cost", contestant), ("CPU", "ns"), sample.clone());
     }
     for (contestant, sample) in contestants.iter().zip(&samples).skip(1) {
-        report.of(("cost", contestant), ("net CPU", "ns"), sample.minus(empty));
+        report.of(("cost", contestant), ("net CPU", "ns"), sample.net_of(empty));
     }
     // A function that returns a set is compared with its like.
     let batches = Contestant { name: "snowflake_next_batch(n)", ..EMPTY };
-    report.of(("cost", &batches), ("net CPU", "ns"), batch.sample.minus(scan.sample.median()));
+    report.of(("cost", &batches), ("net CPU", "ns"), batch.sample.net_of(&scan.sample));
 }
 
 /// A session that calls in bursts.

@@ -38,9 +38,9 @@ pub fn run(scale: &Scale, report: &mut Report) {
             sample.extend([cpu.as_nanos() as f64 / scale.rows as f64]);
         }
     }
-    let counting = samples[0].median();
+    let counting = &samples[0];
     for ((name, _), sample) in READINGS.iter().zip(&samples).skip(1) {
-        let sample: Sample = sample.minus(counting);
+        let sample: Sample = sample.net_of(counting);
         let (contestant, parameter) = ((*name).to_owned(), None);
         report.record(Figure {
             experiment: "decode",

@@ -196,7 +196,7 @@ impl Session {
     fn read_word(&mut self, shared: &Shared, ctx: &Context) {
         match shared.word.last() {
             None => (self.at_once, self.at) = (false, At::Register),
-            Some(_) if ctx.has(Fault::WordAfterClock) => self.at = At::Wall,
+            Some(_) if self.reads_word_late(ctx) => self.at = At::Wall,
             Some(seen) => {
                 self.seen = seen;
                 self.at = if self.used_up.is_some() { At::Waited } else { At::Wall };
@@ -232,8 +232,14 @@ impl Session {
 
     fn read_wall(&mut self, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
         self.wall = shared.machine.wall(ctx.t);
-        self.at = if ctx.has(Fault::WordAfterClock) { At::WordLate } else { At::Ceiling };
-        if ctx.has(Fault::WordAfterClock) { Ok(()) } else { oracle::word_and_clock(self.seen, shared, ctx) }
+        let late = self.reads_word_late(ctx);
+        self.at = if late { At::WordLate } else { At::Ceiling };
+        if late { Ok(()) } else { oracle::word_and_clock(self.seen, shared, ctx) }
+    }
+
+    /// The attempt at once gives up where the clock looks set back, so it may.
+    fn reads_word_late(&self, ctx: &Context) -> bool {
+        self.at_once || ctx.has(Fault::WordAfterClock)
     }
 
     fn read_word_late(&mut self, shared: &Shared, ctx: &Context) {

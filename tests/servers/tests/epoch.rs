@@ -1,9 +1,11 @@
 //! The epoch is one for a server's run. Another one that is set meanwhile waits for the restart; moved there, ids go
 //! on above, or are refused where they cannot.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use postgres::Client;
 use snowflake_servers::ids::{next_ids, timestamp_of};
-use snowflake_servers::{Cluster, Generating, Promise, assert_sql_error};
+use snowflake_servers::{Cluster, FakeClock, Generating, Promise, SqlError, assert_sql_error};
 
 const NEXT: &str = "SELECT snowflake_next()";
 const EPOCH_MS: i64 = 1_288_834_974_657;
@@ -131,4 +133,42 @@ fn moved_earlier_and_back() {
     cluster.restart();
     let refused = cluster.connect("postgres").query(NEXT, &[]);
     assert_sql_error(refused, "55000", &["ms behind the last snowflake id"]);
+}
+
+/// The clock comes to the format's end. The log warns of that beforehand, ids go on to the last milliseconds, and then
+/// there is none: not even a negative one, and not after a restart. Seen to fail without the check of the clock against
+/// the format.
+#[test]
+fn the_format_ends() {
+    const LAST_MS: i64 = (1 << 41) - 1;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970").as_millis() as i64;
+    let clock = FakeClock::new();
+    clock.set_offset_ms(EPOCH_MS + LAST_MS - now - 4_000);
+    let mut cluster = Cluster::builder().clock(&clock).start();
+    cluster.create_extension("postgres");
+    let mut client = cluster.connect("postgres");
+    let (mut last, mut ids) = (0, 0);
+    let refusal = loop {
+        match client.query_one(NEXT, &[]) {
+            Ok(row) => {
+                let id: i64 = row.get(0);
+                assert!(id > last, "{id} after {last}");
+                (last, ids) = (id, ids + 1);
+            }
+            Err(error) => break SqlError::of(&error),
+        }
+    };
+    assert!(ids > 0, "the format had ended before the first id: {refusal}");
+    refusal.assert("54000", &["2199023255552", "snowflake.epoch"]);
+    assert!(
+        last >> 22 >= LAST_MS - 1_000,
+        "the last id is from {} ms before the end",
+        LAST_MS - (last >> 22)
+    );
+    assert_eq!(cluster.count_in_log("WARNING:  snowflake: the timestamps of this epoch end in 0 days"), 1);
+
+    cluster.restart();
+    for _ in 0..2 {
+        assert_sql_error(cluster.connect("postgres").query(NEXT, &[]), "54000", &["snowflake.epoch"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The slot for a replication origin that the ceiling needs: none free, all taken, lowered below use, on the primary
 //! and on a standby, and what docs/operations.md says of each. No id is issued without a slot, and none is lost.
 
+use std::fs;
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -229,6 +230,35 @@ fn a_ceiling_that_is_no_id_is_refused_and_repaired() {
     let after = highest(&cluster);
     assert!(after > before, "{after} after {before}");
     cluster.wait_for_status(|status| status.ahead_ms == Some(0));
+}
+
+/// What the server knows of its ceiling is thrown away. The log tells, at the start that finds none and at no other;
+/// with a clock that is right ids go on above, and otherwise once the server is told of those there are. Seen to fail
+/// with the word started at the clock (the log), and with an advance that leaves the word.
+#[test]
+fn a_ceiling_that_is_lost_is_told_of() {
+    const NO_CEILING: &str = "LOG:  snowflake: there is no ceiling";
+    let clock = FakeClock::new();
+    let mut cluster = Cluster::builder().clock(&clock).start();
+    cluster.create_extension("postgres");
+    let mut before = highest(&cluster);
+    assert_eq!(cluster.count_in_log(NO_CEILING), 1, "a new server");
+    cluster.restart();
+    before = before.max(highest(&cluster));
+    assert_eq!(cluster.count_in_log(NO_CEILING), 1, "it had a ceiling");
+    for (lives, behind_ms) in [(2, 0), (3, 60_000)] {
+        cluster.stop();
+        fs::remove_file(cluster.data().join("pg_logical/replorigin_checkpoint")).expect("a ceiling");
+        clock.set_offset_ms(-behind_ms);
+        cluster.start();
+        if behind_ms > 0 {
+            cluster.execute("postgres", &format!("SELECT snowflake_advance({before})"));
+        }
+        let after = highest(&cluster);
+        assert!(after > before, "{after} after {before}");
+        assert_eq!(cluster.count_in_log(NO_CEILING), lives);
+        before = after;
+    }
 }
 
 /// Ids dated ten days ahead were removed; the ceiling is put back, down. Seen to fail with the word started at the
