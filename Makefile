@@ -4,13 +4,13 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck matrix bench bench-core mutants fuzz soak clean
+.PHONY: help demo demo-stop test check install installcheck package package-check matrix bench bench-core mutants fuzz soak clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## see it work: a private server, 100,000 rows, ids decoded
 	@$(tools)/demo.sh
@@ -29,6 +29,12 @@ install: ## build in release mode and install into the PostgreSQL of PG_CONFIG, 
 
 installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
 	@$(tools)/installcheck.sh
+
+package: ## make a Debian package for the PostgreSQL of PG_CONFIG
+	@$(tools)/package.sh
+
+package-check: ## make, install and test the Debian package in a fresh Debian 12 root (needs root)
+	@$(tools)/matrix.sh 15 -- tests/tools/package-check.sh
 
 matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
 	@$(tools)/matrix.sh

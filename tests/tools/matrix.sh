@@ -2,8 +2,9 @@
 # Builds and tests the extension on the PostgreSQL majors that Debian 12 does not carry, each in a Debian
 # root of its own under target/matrix: 17 in trixie, 18 in forky.
 #
-#   tests/tools/matrix.sh [17] [18]               make test in the committed tree; all majors by default
+#   tests/tools/matrix.sh [17] [18]               make test in the committed tree; both majors by default
 #   tests/tools/matrix.sh 17 -- COMMAND [ARG]...  that command in place of make test
+#   tests/tools/matrix.sh 15 -- COMMAND [ARG]...  the same in a root of Debian 12
 #   tests/tools/matrix.sh clean                   delete the roots and the logs
 #
 # MATRIX_WORKTREE=1 tests the uncommitted changes too. MATRIX_MIRROR is the URL of a Debian mirror, needed
@@ -17,7 +18,7 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 project=$(cd -- "$here/../.." && pwd -P)
 matrix=$project/target/matrix
-declare -A release=([17]=trixie [18]=forky)
+declare -A release=([15]=bookworm [17]=trixie [18]=forky)
 
 die() {
     echo "matrix: $*" >&2
@@ -34,7 +35,7 @@ command=(make test)
 clean=
 while (($#)); do
     case $1 in
-    17 | 18) majors+=("$1") ;;
+    15 | 17 | 18) majors+=("$1") ;;
     clean) clean=yes ;;
     --)
         shift
