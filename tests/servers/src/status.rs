@@ -62,6 +62,11 @@ pub fn waits_for_ceiling(cluster: &Cluster) -> &'static str {
     if cluster.version_num() >= 17_0000 { "SnowflakeCeiling" } else { "Extension" }
 }
 
+/// How a session shows that it waits for the WAL to be flushed.
+pub fn waits_for_flush(cluster: &Cluster) -> &'static str {
+    if cluster.version_num() >= 17_0000 { "WalSync" } else { "WALSync" }
+}
+
 /// Waits until so many sessions at once are seen to wait for something, and returns their pids.
 pub fn wait_until_waiting(cluster: &Cluster, sessions: usize, event: &str) -> Vec<i32> {
     let mut watcher = cluster.connect("postgres");

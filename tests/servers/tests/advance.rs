@@ -4,7 +4,7 @@ use std::thread;
 
 use postgres::Client;
 use snowflake_servers::ids::{next_ids, show};
-use snowflake_servers::status::{wait_until_waiting, waits_for_ceiling};
+use snowflake_servers::status::{wait_until_waiting, waits_for_ceiling, waits_for_flush};
 use snowflake_servers::{Cluster, FlushGate, Generating, Promise, assert_sql_error};
 
 /// Of ids of one millisecond.
@@ -103,7 +103,7 @@ fn after_a_wait_for_another_that_went_further() {
     let (near, far) = (from + 20_000 * MS, from + 40_000 * MS);
     gate.close();
     thread::scope(|scope| {
-        for (target, event) in [(far, "WALSync"), (near, waits_for_ceiling(&cluster))] {
+        for (target, event) in [(far, waits_for_flush(&cluster)), (near, waits_for_ceiling(&cluster))] {
             let mut client = cluster.connect("postgres");
             scope.spawn(move || advance(&mut client, target));
             wait_until_waiting(&cluster, 1, event);

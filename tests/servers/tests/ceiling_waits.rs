@@ -6,7 +6,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use postgres::{CancelToken, NoTls};
-use snowflake_servers::status::{wait_until_waiting, waits_for_ceiling};
+use snowflake_servers::status::{wait_until_waiting, waits_for_ceiling, waits_for_flush};
 use snowflake_servers::{Cluster, FlushGate, Generating, Promise, SqlError, assert_sql_error, usage};
 
 const NEXT: &str = "SELECT snowflake_next()";
@@ -44,7 +44,7 @@ fn stuck(gate: &FlushGate) -> (Cluster, Session) {
     cluster.create_extension("postgres");
     gate.close();
     let raiser = Session::start(&cluster);
-    assert_eq!(wait_until_waiting(&cluster, 1, "WALSync"), [raiser.pid]);
+    assert_eq!(wait_until_waiting(&cluster, 1, waits_for_flush(&cluster)), [raiser.pid]);
     (cluster, raiser)
 }
 
@@ -131,7 +131,7 @@ fn below_the_ceiling_the_others_go_on() {
         };
         cluster.wait_for_status(|status| lead(status) > 1_800);
         gate.close();
-        let raiser = wait_until_waiting(&cluster, 1, "WALSync");
+        let raiser = wait_until_waiting(&cluster, 1, waits_for_flush(&cluster));
         // It began when half of the lead was left. Published before its flush, there would be more.
         let status = cluster.status();
         assert!(lead(&status) < 1_500, "{status:?}");
@@ -139,7 +139,11 @@ fn below_the_ceiling_the_others_go_on() {
         while watch.served() < served + 20 {
             sleep(Duration::from_millis(1));
         }
-        assert_eq!(wait_until_waiting(&cluster, 1, "WALSync"), raiser, "the raiser is still at it");
+        assert_eq!(
+            wait_until_waiting(&cluster, 1, waits_for_flush(&cluster)),
+            raiser,
+            "the raiser is still at it"
+        );
         // And then wait at it, and get no further.
         wait_until_waiting(&cluster, 3, waits_for_ceiling(&cluster));
         let ceiling = cluster.status().ceiling_id.expect("ids were issued");

@@ -5,7 +5,7 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use snowflake_servers::ids::next_ids;
-use snowflake_servers::status::wait_until_waiting;
+use snowflake_servers::status::{wait_until_waiting, waits_for_flush};
 use snowflake_servers::{Cluster, FakeClock, FlushGate, Generating, Promise, Watch, usage};
 
 const CACHES: [i64; 8] = [1, 1, 1, 1, 1, 1, 64, 256];
@@ -222,7 +222,7 @@ fn a_step_while_the_ceiling_is_flushed_counts_once() {
         wait_for_a_raise(&cluster);
         gate.close();
         // Stuck, it raises no more.
-        wait_until_waiting(&cluster, 1, "WALSync");
+        wait_until_waiting(&cluster, 1, waits_for_flush(&cluster));
         clock.set_offset_ms(-2_000);
         assert_counted(&cluster, 1, 0);
         between_steps();
