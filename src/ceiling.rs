@@ -17,7 +17,7 @@ use pgrx::PgSqlErrorCode;
 use pgrx::prelude::*;
 use snowflake_core::generator::check_clock_in_format;
 use snowflake_core::layout::Id;
-use snowflake_core::{Ceiling, ClockStep, GenerateError};
+use snowflake_core::{Ceiling, GenerateError};
 
 use crate::clock_watch::Look;
 use crate::errors::{self, OrRaise};
@@ -86,6 +86,18 @@ pub fn raise(shared: &Shared, epoch_ms: i64, need: Need) {
     }
 }
 
+/// Refuses an advance that goes further than generation would follow, also where the ceiling need not be raised for it.
+///
+/// # Errors
+/// 22023 and the id where it is too far ahead of the clock; 54000 past the format's end.
+pub fn check_distance(shared: &Shared, epoch_ms: i64, id: Id) {
+    let look = Look::now(shared);
+    let now = look.clock.wall.unix_ms() - epoch_ms;
+    if let Err(refusal) = check_advance(id, now) {
+        refusal.raise(shared, &look);
+    }
+}
+
 /// The caller holds the raise lock, and has started the word.
 fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
     let last = shared.word.last().unwrap_or(Id::MIN);
@@ -97,7 +109,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
     }
     let look = Look::now(shared);
     let now = look.clock.wall.unix_ms() - epoch_ms;
-    if let Err(refusal) = check(&look, now, need) {
+    if let Err(refusal) = check(shared, &look, now, need) {
         shared.raise_lock.release();
         refusal.raise(shared, &look);
     }
@@ -122,12 +134,9 @@ enum Refusal {
     TooFar { id: Id, ahead_ms: i64 },
 }
 
-fn check(look: &Look, now: i64, need: Need) -> Result<(), Refusal> {
-    match look.step() {
-        ClockStep::Ahead(by_ns) if by_ns > settings::max_clock_step_ns() => {
-            return Err(Refusal::Leap { by_ns });
-        }
-        _ => {}
+fn check(shared: &Shared, look: &Look, now: i64, need: Need) -> Result<(), Refusal> {
+    if let Some(by_ns) = look.leap(shared) {
+        return Err(Refusal::Leap { by_ns });
     }
     // A ceiling stops at the last id there is: raised by a clock beyond the format, it would be the end of a server
     // whose clock is only wrong.

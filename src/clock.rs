@@ -7,6 +7,8 @@ use snowflake_core::clock_step::TOLERANCE_NS;
 
 const NS_PER_MS: i64 = 1_000_000;
 const NS_PER_S: i64 = 1_000_000_000;
+/// How often two readings are tried to be taken in one millisecond, by a session that cannot be cancelled meanwhile.
+const MAX_TRIES: u32 = 1_000;
 
 /// The clock of the machine's own running time, suspension included. It never steps.
 #[cfg(target_os = "linux")]
@@ -52,13 +54,16 @@ pub struct ComparedClock {
 
 impl ComparedClock {
     /// Reads the wall clock between two readings of the machine's running time, again until they are so close
-    /// together that the offset can be trusted from now on: a session put to sleep in between learns nothing.
+    /// together that the offset can be trusted from now on: a session put to sleep in between learns nothing. On a
+    /// machine where they never are, the last try has to do.
     pub fn now() -> Self {
+        let mut tries = MAX_TRIES;
         loop {
             let before = machine_ns();
             let wall = WallClock::now();
             let after = machine_ns();
-            if after - before <= TOLERANCE_NS {
+            tries -= 1;
+            if after - before <= TOLERANCE_NS || tries == 0 {
                 let offset_ns = (wall.unix_ns - after, wall.unix_ns - before);
                 return Self { wall, machine_ns: before, offset_ns };
             }

@@ -24,7 +24,7 @@ const NS_PER_MS: i64 = 1_000_000;
 
 thread_local! {
     /// The ids this session has reserved and not handed out. A new reservation replaces the rest of the last one,
-    /// so the ids of a session always rise.
+    /// so the ids of a session rise. (A parallel worker has a block of its own, as a session has.)
     static BLOCK: Cell<Block> = const { Cell::new(Block::EMPTY) };
 }
 
@@ -83,6 +83,7 @@ pub fn advance(id: Id) {
     if generator.last().timestamp() > id.timestamp() {
         return;
     }
+    ceiling::check_distance(shared, generator.epoch_ms, id);
     while shared.limits.ceiling().timestamp() <= id.timestamp() {
         ceiling::raise(shared, generator.epoch_ms, Need::Advance(id));
     }

@@ -119,6 +119,8 @@ pub struct ClockMemory {
     /// The machine's running time when this memory was made.
     pub started_ns: AtomicI64,
     trusted_offset_ns: AtomicI64,
+    /// The highest offset that was ever trusted in this server's run.
+    highest_offset_ns: AtomicI64,
     /// The offset that was last refused and reported, so that one event is reported once.
     pub reported_offset_ns: AtomicI64,
     /// The machine's running time when the clock was last seen to have been set back.
@@ -140,9 +142,15 @@ impl ClockMemory {
 
     /// Trusts another offset from now on. True for the one session that made the change.
     pub fn trust_offset_ns(&self, before: Option<i64>, offset: i64) -> bool {
+        self.highest_offset_ns.fetch_max(offset, Ordering::Relaxed);
         self.trusted_offset_ns
             .compare_exchange(before.unwrap_or(UNSET), offset, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// Whether ids have been issued with this offset, or with a higher one.
+    pub fn has_trusted_ns(&self, offset: i64) -> bool {
+        offset <= self.highest_offset_ns.load(Ordering::Relaxed)
     }
 }
 
@@ -244,6 +252,7 @@ fn initialize(memory: *mut Shared) {
     shared.clock.started_ns.store(crate::clock::machine_ns(), Ordering::Relaxed);
     for unset in [
         &shared.clock.trusted_offset_ns,
+        &shared.clock.highest_offset_ns,
         &shared.clock.reported_offset_ns,
         &shared.clock.last_regression_ns,
         &shared.clock.last_leap_ns,

@@ -30,7 +30,7 @@ pub struct Word(AtomicU64);
 /// What one attempt to reserve ids needs to know. Times are milliseconds after the epoch.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// The word, read before `now`.
+    /// The word. Read before `now`, so that a steady clock does not look set back.
     pub seen: Id,
     /// The clock. May be out of range: the generator says so.
     pub now: i64,
@@ -249,7 +249,7 @@ impl Block {
 
     /// The next id, while the block is still valid: the word stands in the block's millisecond, the clock has not
     /// passed it nor stands too far behind it nor before the epoch, and the node number is still this server's.
-    /// Otherwise the rest is to be dropped.
+    /// Otherwise the caller reserves anew, which replaces the block.
     ///
     /// **Ordering.** Ids of a block rise. While the word stands in the block's millisecond, no id of a later one
     /// has been issued by any session, so none is returned after an id of a later millisecond.

@@ -1,6 +1,7 @@
 //! `snowflake_advance(id)` on a real server: no id at or below it from any session from then on, through restarts.
 
-use std::thread;
+use std::thread::{self, sleep};
+use std::time::Duration;
 
 use postgres::Client;
 use snowflake_servers::ids::{next_ids, show};
@@ -133,4 +134,21 @@ fn within_the_limit() {
     let before = cluster.status();
     advance(&mut client, far - 1_000 * MS);
     assert_eq!(cluster.status().last_id, before.last_id);
+}
+
+/// The ceiling is two seconds ahead of the last advance, and has a farther one covered. Seen to fail where the distance
+/// was looked at only for a ceiling that has to be raised.
+#[test]
+fn beyond_the_limit_and_below_the_ceiling() {
+    let cluster = Cluster::builder().set("snowflake.max_clock_step", "1h").start();
+    cluster.create_extension("postgres");
+    let mut client = cluster.connect("postgres");
+    // Until the ceiling has its whole lead.
+    sleep(Duration::from_millis(2_500));
+    let near = next_ids(&mut client, 1)[0] + 3_599_000 * MS;
+    advance(&mut client, near);
+    let covered = cluster.status().ceiling_id.expect("there are ids") - MS;
+    let refused = client.query("SELECT snowflake_advance($1)", &[&covered]);
+    assert_sql_error(refused, "22023", &[&covered.to_string(), "3600000 ms", "snowflake.max_clock_step"]);
+    assert!(next_ids(&mut client, 1)[0] > near);
 }

@@ -188,6 +188,30 @@ fn steps_back_that_add_up() {
     });
 }
 
+/// An idle server does not meet a clock that was set back: nothing stands ahead of it, and it is trusted. Back at the
+/// right time it is where it was trusted before, and has not leapt. Seen to fail where it had.
+#[test]
+fn set_back_while_idle_and_returned() {
+    let clock = FakeClock::new();
+    let cluster = Cluster::builder().set("snowflake.max_clock_step", "10s").clock(&clock).start();
+    cluster.create_extension("postgres");
+    let mut client = cluster.connect("postgres");
+    let before = next_ids(&mut client, 1)[0];
+    sleep(Duration::from_secs(13));
+    clock.set_offset_ms(-12_000);
+    let mut last = before;
+    while cluster.status().clock_regressions == 0 {
+        let ids = next_ids(&mut client, 100);
+        assert!(ids[0] > last, "{} after {last}", ids[0]);
+        last = ids[99];
+        sleep(Duration::from_millis(20));
+    }
+    clock.set_offset_ms(0);
+    let returned = next_ids(&mut client, 1)[0];
+    assert!(returned > last + (11_000 << 22), "{returned} after {last}: not dated by the clock");
+    assert_counted(&cluster, 1, 0);
+}
+
 /// A clock that stands: ids go on by the monotonic clock, up to the limit; then they are refused, never lower. It
 /// falls behind further with each look, which is one event. Seen to fail with each look an event of its own.
 #[test]
