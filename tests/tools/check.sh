@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What has to hold before a change is looked at: formatting, clippy without warnings, shellcheck where it is
-# installed. `make check`.
+# What has to hold before a change is looked at: formatting, clippy without warnings, mutants
+# that apply, shellcheck where it is installed. `make check`.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$tools/setup.sh"
 . "$tools/build.sh"
@@ -16,6 +16,11 @@ private_copy "$major-test"
 use_pgrx_home "$private$bindir/pg_config"
 cargo_features
 (cd "$project" && cargo clippy --workspace --all-targets "${features[@]}" -- -D warnings)
+
+step "The mutants apply"
+for patch in "$project"/tests/mutants/*.patch; do
+    git -C "$project" apply --check "$patch" || die "$patch has to follow the code it changes"
+done
 
 if has shellcheck; then
     step "shellcheck"
