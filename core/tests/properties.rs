@@ -60,15 +60,20 @@ fn request() -> impl Strategy<Value = Request> {
         ];
         let waited_for = prop_oneof![Just(None), Just(Some(seen)), id().prop_map(Some)];
         let max_clock_step_ms = prop_oneof![Just(86_400_000), number()];
-        (clock_near(seen), within(NODE_ID_MAX), ceiling, max_clock_step_ms, number(), waited_for).prop_map(
-            move |(now, node_id, ceiling, max_clock_step_ms, want, waited_for)| Request {
-                seen,
-                now,
-                node: NodeId::new(node_id).unwrap(),
-                ceiling,
-                max_clock_step_ms,
-                want,
-                waited_for,
+        let first_sequence_id = prop_oneof![2 => Just(0), 1 => within(SEQUENCE_ID_MAX), 1 => number()];
+        let numbers = (max_clock_step_ms, number(), first_sequence_id);
+        (clock_near(seen), within(NODE_ID_MAX), ceiling, waited_for, numbers).prop_map(
+            move |(now, node_id, ceiling, waited_for, (max_clock_step_ms, want, first_sequence_id))| {
+                Request {
+                    seen,
+                    now,
+                    node: NodeId::new(node_id).unwrap(),
+                    ceiling,
+                    max_clock_step_ms,
+                    want,
+                    waited_for,
+                    first_sequence_id,
+                }
             },
         )
     })
@@ -222,8 +227,12 @@ mod generator {
             let unbound = Request { ceiling: Id::MAX, want: 1, ..request };
             let Ok(Answer::Reserved(block)) = word_of(&unbound).reserve(&unbound) else { return Ok(()) };
             let id = block.last();
-            // One lower would not be greater than the word, or not of this node, or of a passed millisecond.
-            if id.sequence_id() > 0 {
+            // One lower would not be greater than the word, or not of this node, or of a passed millisecond, or lower
+            // than what was drawn for a new one.
+            if request.now > request.seen.timestamp() {
+                let first = request.first_sequence_id.clamp(0, SEQUENCE_ID_MAX);
+                prop_assert_eq!((id.timestamp(), id.sequence_id()), (request.now, first));
+            } else if id.sequence_id() > 0 {
                 prop_assert_eq!(id.get() - 1, request.seen.get());
             } else if id.timestamp() == request.seen.timestamp() {
                 prop_assert!(request.seen.node_id() < id.node_id());
@@ -324,12 +333,14 @@ mod generator {
         #[test]
         fn ids_rise_through_any_clock(
             start in id(),
-            turns in prop::collection::vec((-3..=3_i64, 0..=2_i64, 1..=256_i64, any::<bool>()), 1..60),
+            turns in prop::collection::vec(
+                (-3..=3_i64, 0..=2_i64, 1..=256_i64, any::<bool>(), within(SEQUENCE_ID_MAX)), 1..60,
+            ),
         ) {
             let word = Word::new();
             word.start(start);
             let mut last = word.last().unwrap();
-            for (clock, node_id, want, waited) in turns {
+            for (clock, node_id, want, waited, first_sequence_id) in turns {
                 let seen = word.last().unwrap();
                 let request = Request {
                     seen,
@@ -339,6 +350,7 @@ mod generator {
                     max_clock_step_ms: 86_400_000,
                     want,
                     waited_for: waited.then_some(seen),
+                    first_sequence_id,
                 };
                 if let Ok(Answer::Reserved(mut block)) = word.reserve(&request) {
                     while let Some(id) = block.take_reserved() {
