@@ -64,7 +64,8 @@ pub fn run(data: &[u8]) {
             let part = |field: Option<snowflake_core::foreign::Field>, value: Option<i64>| {
                 field.map_or(0, |field| value.expect("the field's value") << field.shift)
             };
-            let time = (fields.unix_us - layout.epoch_ms * 1_000) / layout.unit_us << layout.timestamp_shift;
+            let steps = (fields.unix_us - layout.epoch_ms * 1_000) / layout.unit_us;
+            let time = steps << layout.timestamp_shift;
             let whole = time | part(layout.node, fields.node_id) | part(layout.sequence, fields.sequence_id);
             assert_eq!(whole, id.get(), "{}", layout.name);
         }
