@@ -44,6 +44,28 @@ COMMENT ON FUNCTION snowflake_decode(bigint) IS
 COMMENT ON FUNCTION snowflake_decode(bigint, bigint) IS
     'all fields of a snowflake id of the given epoch';
 
+COMMENT ON FUNCTION snowflake_decode_as(bigint, text) IS
+    'all fields of an id that another generator made; snowflake_layouts() lists whose';
+COMMENT ON FUNCTION snowflake_layouts() IS
+    'the layouts that snowflake_decode_as() knows';
+
+COMMENT ON FUNCTION snowflake_to_base32(bigint) IS
+    'a snowflake id as 13 characters of Crockford''s base 32, which sort as the ids do';
+COMMENT ON FUNCTION snowflake_from_base32(text) IS
+    'the snowflake id of a text in Crockford''s base 32';
+COMMENT ON FUNCTION snowflake_to_uuid(bigint) IS
+    'a snowflake id as a UUID of version 7, with the epoch in force';
+COMMENT ON FUNCTION snowflake_to_uuid(bigint, bigint) IS
+    'a snowflake id of the given epoch as a UUID of version 7';
+COMMENT ON FUNCTION snowflake_from_uuid(uuid) IS
+    'the snowflake id that a UUID was made from, with the epoch in force';
+COMMENT ON FUNCTION snowflake_from_uuid(uuid, bigint) IS
+    'the snowflake id of the given epoch that a UUID was made from';
+COMMENT ON FUNCTION snowflake_encrypt(bigint, bytea) IS
+    'the number that stands for a snowflake id outside, for a key of 32 bytes';
+COMMENT ON FUNCTION snowflake_decrypt(bigint, bytea) IS
+    'the snowflake id that a number from snowflake_encrypt() stands for';
+
 COMMENT ON FUNCTION snowflake_min_id(timestamptz) IS
     'lowest snowflake id of an instant''s millisecond, with the epoch in force';
 COMMENT ON FUNCTION snowflake_min_id(timestamptz, bigint) IS

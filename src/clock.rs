@@ -35,6 +35,12 @@ impl WallClock {
         self.unix_ns.div_euclid(NS_PER_MS)
     }
 
+    /// Unix nanoseconds.
+    #[inline]
+    pub fn unix_ns(self) -> i64 {
+        self.unix_ns
+    }
+
     /// How long it is until this clock shows the next millisecond: 1..=1,000,000 nanoseconds.
     pub fn ns_to_next_ms(self) -> i64 {
         NS_PER_MS - self.unix_ns.rem_euclid(NS_PER_MS)

@@ -4,8 +4,9 @@
 //! what to do.
 
 use pgrx::prelude::*;
+use snowflake_core::foreign::LAYOUTS;
 use snowflake_core::layout::TIMESTAMP_MS_MAX;
-use snowflake_core::{FieldError, GenerateError};
+use snowflake_core::{Base32Error, FieldError, GenerateError, UuidError};
 
 /// Reports an error and does not return.
 #[cold]
@@ -57,6 +58,18 @@ impl<T> OrRaise<T> for Result<T, GenerateError> {
     }
 }
 
+impl<T> OrRaise<T> for Result<T, Base32Error> {
+    fn or_raise(self) -> T {
+        self.unwrap_or_else(|error| base32(error))
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, UuidError> {
+    fn or_raise(self) -> T {
+        self.unwrap_or_else(|error| uuid(error))
+    }
+}
+
 /// Prints the error as a WARNING with the same text.
 #[cold]
 pub fn warn(error: FieldError) {
@@ -83,6 +96,64 @@ fn field_hint(error: FieldError) -> &'static str {
         }
         FieldError::NegativeId(_) => "A snowflake id is never negative: look for where this number was made.",
     }
+}
+
+#[cold]
+fn base32(error: Base32Error) -> ! {
+    let (code, hint) = match error {
+        Base32Error::Character { .. } => (
+            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            "Crockford's base 32 has the digits and the letters without I, L, O and U; I and L are read as 1, O as 0.",
+        ),
+        Base32Error::Length(_) => (
+            PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            "Pass the whole text, with its leading zeros. Hyphens do not count.",
+        ),
+        Base32Error::Overflow(_) => (
+            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "The first character of a snowflake id's text is 0 to 7: look for where this text was made.",
+        ),
+    };
+    raise(code, error.to_string(), None, Some(hint))
+}
+
+#[cold]
+fn uuid(error: UuidError) -> ! {
+    let (code, hint) = match error {
+        UuidError::Timestamp(_) => (
+            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "Check that the epoch is given in Unix milliseconds.",
+        ),
+        UuidError::Foreign(_) => (
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            "Only what snowflake_to_uuid() has returned can be turned back.",
+        ),
+        UuidError::Field(error) => field(PgLogLevel::ERROR, error),
+    };
+    raise(code, error.to_string(), None, Some(hint))
+}
+
+/// A name that no layout has.
+#[cold]
+pub fn unknown_layout(name: &[u8]) -> ! {
+    let known: Vec<&str> = LAYOUTS.iter().map(|layout| layout.name).collect();
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("unknown layout of ids \"{}\"", name.escape_ascii()),
+        None,
+        Some(&format!("Known are {}. See snowflake_layouts().", known.join(", "))),
+    )
+}
+
+/// A key of another length.
+#[cold]
+pub fn bad_key_length(got: usize, expected: usize) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("key must have {expected} bytes, got {got}"),
+        None,
+        Some("Make one from random bytes once, and keep it: other keys give other numbers."),
+    )
 }
 
 #[cold]

@@ -18,7 +18,7 @@ use crate::clock::{self, WallClock};
 use crate::errors::{self, OrRaise};
 use crate::shared::{self, Shared};
 use crate::wait::{self, WaitFor};
-use crate::{clock_watch, settings};
+use crate::{clock_watch, settings, spread};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -142,7 +142,8 @@ impl Generator {
     #[inline]
     fn reserve_at_once(&self, want: i64) -> Option<Id> {
         let Self { shared, node, epoch_ms } = *self;
-        let now = WallClock::now().unix_ms() - epoch_ms;
+        let clock = WallClock::now();
+        let now = clock.unix_ms() - epoch_ms;
         let seen = shared.word.last()?;
         if now < seen.timestamp() {
             return None;
@@ -150,7 +151,16 @@ impl Generator {
         // Not above the ceiling, and durable as that is.
         let ceiling = shared.limits.raise_at();
         let max_clock_step_ms = settings::max_clock_step_ms();
-        let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for: None };
+        let request = Request {
+            seen,
+            now,
+            node,
+            ceiling,
+            max_clock_step_ms,
+            want,
+            waited_for: None,
+            first_sequence_id: spread::first_sequence_id(clock),
+        };
         match shared.word.reserve(&request) {
             Ok(Answer::Reserved(block)) => Some(keep(block)),
             _ => None,
@@ -172,7 +182,9 @@ impl Generator {
                 clock_watch::look_back(shared, epoch_ms);
             }
             let ceiling = shared.limits.ceiling();
-            let request = Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for };
+            let first_sequence_id = spread::first_sequence_id(clock);
+            let request =
+                Request { seen, now, node, ceiling, max_clock_step_ms, want, waited_for, first_sequence_id };
             match shared.word.reserve(&request).or_raise() {
                 Answer::Reserved(block) => {
                     if block.last() > shared.limits.raise_at() {

@@ -9,8 +9,10 @@ mod clock;
 mod clock_watch;
 mod errors;
 mod generator;
+mod permutation;
 mod settings;
 mod shared;
+mod spread;
 mod sql;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;

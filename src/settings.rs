@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, 
 use pgrx::{pg_guard, pg_sys};
 use snowflake_core::NodeId;
 use snowflake_core::generator::RESERVE_MAX;
-use snowflake_core::layout::{self, EPOCH_MS_DEFAULT, NODE_ID_DEFAULT, NODE_ID_MAX};
+use snowflake_core::layout::{self, EPOCH_MS_DEFAULT, IDS_PER_MS, NODE_ID_DEFAULT, NODE_ID_MAX};
 
 use crate::clock::WallClock;
 use crate::errors::{self, OrRaise};
@@ -40,7 +40,11 @@ static EPOCH_TEXT: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static EPOCH_MS: AtomicI64 = AtomicI64::new(EPOCH_MS_DEFAULT);
 static EPOCH_CHECK: Checked = Checked::new(c"snowflake.epoch");
 
+/// A quarter of a millisecond's 4,096: an eighth of them is skipped at most, on average.
+const SEQUENCE_SPREAD_MAX: i32 = (IDS_PER_MS / 4 - 1) as i32;
+
 static CACHE: AtomicI32 = AtomicI32::new(1);
+static SEQUENCE_SPREAD: AtomicI32 = AtomicI32::new(0);
 static MAX_CLOCK_STEP_S: AtomicI32 = AtomicI32::new(MAX_CLOCK_STEP_DEFAULT_S);
 static MAX_CLOCK_SKEW_MS: AtomicI32 = AtomicI32::new(MAX_CLOCK_SKEW_DEFAULT_MS);
 
@@ -85,6 +89,12 @@ pub fn cache() -> i64 {
     CACHE.load(Ordering::Relaxed).into()
 }
 
+/// The highest sequence number that a new millisecond may begin with: 0..=1023.
+#[inline]
+pub fn sequence_spread() -> i64 {
+    SEQUENCE_SPREAD.load(Ordering::Relaxed).into()
+}
+
 /// How far the clock may stand behind the last id, or leap ahead, in milliseconds.
 #[inline]
 pub fn max_clock_step_ms() -> i64 {
@@ -124,6 +134,17 @@ pub fn define() {
         variable: &CACHE,
         range: (1, RESERVE_MAX as i32),
         context: pg_sys::GucContext::PGC_USERSET,
+        unit: 0,
+        check: None,
+        assign: None,
+    });
+    define_int(&Int {
+        name: c"snowflake.sequence_spread",
+        short: c"Highest sequence number that the first snowflake id of a millisecond may have.",
+        long: c"It is drawn from 0 to this number, so that ids divide evenly also where few are generated.",
+        variable: &SEQUENCE_SPREAD,
+        range: (0, SEQUENCE_SPREAD_MAX),
+        context: pg_sys::GucContext::PGC_SIGHUP,
         unit: 0,
         check: None,
         assign: None,

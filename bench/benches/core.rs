@@ -51,6 +51,7 @@ fn generator(criterion: &mut Criterion) {
         max_clock_step_ms: 86_400_000,
         want,
         waited_for: None,
+        first_sequence_id: 0,
     };
     let started = || {
         let word = Word::new();

@@ -5,7 +5,9 @@
 
 use core::fmt;
 
-use crate::layout::{ID_MAX, NODE_ID_MAX, SEQUENCE_ID_MAX, TIMESTAMP_BITS, TIMESTAMP_MS_MAX};
+use crate::base32::{self, Base32};
+use crate::layout::{ID_MAX, Id, NODE_ID_MAX, SEQUENCE_ID_MAX, TIMESTAMP_BITS, TIMESTAMP_MS_MAX};
+use crate::uuid::UNIX_MS_MAX;
 
 /// A value that does not fit its field of the id. The variant carries the value received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,3 +104,74 @@ impl fmt::Display for GenerateError {
 }
 
 impl core::error::Error for GenerateError {}
+
+/// Why a text is no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base32Error {
+    /// Not a character of the alphabet, nor one that is taken for it.
+    Character {
+        /// The first such byte.
+        byte: u8,
+        /// Which byte of the text it is, counted from 1.
+        position: usize,
+    },
+    /// Another number of characters, hyphens not counted.
+    Length(usize),
+    /// More than 63 bits.
+    Overflow(u128),
+}
+
+impl fmt::Display for Base32Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = base32::LENGTH;
+        match *self {
+            // A byte of another encoding is shown by its number, so that the message is valid in every encoding.
+            Self::Character { byte, position } => {
+                let shown = [byte];
+                let shown = shown.escape_ascii();
+                write!(f, "invalid base32 character \"{shown}\" at position {position}")
+            }
+            Self::Length(got) => {
+                write!(f, "base32 of a snowflake id must have {length} characters, got {got}")
+            }
+            Self::Overflow(got) => {
+                let highest = Base32::encode(Id::MAX);
+                write!(f, "base32 of a snowflake id must not be above {highest} ({ID_MAX}), got {got}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Base32Error {}
+
+/// Why an id has no UUID, or a UUID no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UuidError {
+    /// A time, in Unix milliseconds, that a UUID of version 7 cannot hold.
+    Timestamp(i128),
+    /// A UUID that was not made of an id: it has another version or variant, or more bits than an id.
+    Foreign(u128),
+    /// A UUID whose time is none of this epoch.
+    Field(FieldError),
+}
+
+impl fmt::Display for UuidError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Timestamp(got) => {
+                write!(
+                    f,
+                    "time of a version 7 UUID must be in [0, {UNIX_MS_MAX}] Unix milliseconds, got {got}"
+                )
+            }
+            Self::Foreign(uuid) => {
+                let group = |shift: u32, digits: u32| uuid >> shift & ((1 << (4 * digits)) - 1);
+                let (a, b, c, d, e) = (group(96, 8), group(80, 4), group(64, 4), group(48, 4), group(0, 12));
+                write!(f, "UUID {a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x} was not made from a snowflake id")
+            }
+            Self::Field(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for UuidError {}

@@ -45,6 +45,9 @@ pub struct Request {
     /// A word that was seen used up at least one millisecond of the monotonic clock ago. While `seen` is still
     /// that word, it may step to the next millisecond without the clock.
     pub waited_for: Option<Id>,
+    /// The sequence number that a millisecond begins with where the clock has passed the word: 0, or one drawn by the
+    /// driver so that `id % k` is even at low traffic. Clamped to `0..=SEQUENCE_ID_MAX`.
+    pub first_sequence_id: i64,
 }
 
 /// What to do next.
@@ -153,11 +156,12 @@ impl Word {
 /// The lowest id that may be issued next, or `None` where the word's millisecond is used up.
 #[inline]
 fn next_id(request: &Request) -> Result<Option<Id>, GenerateError> {
-    let Request { seen, now, node, max_clock_step_ms, waited_for, .. } = *request;
+    let Request { seen, now, node, max_clock_step_ms, waited_for, first_sequence_id, .. } = *request;
     check_clock_in_format(now)?;
-    // The common case first: the clock has passed the last id.
+    // The common case first: the clock has passed the last id. Only here may numbers be left out: the cases below are
+    // those of a generator at its limit, or of one ahead of the clock, which needs them all.
     if now > seen.timestamp() {
-        return Ok(Some(Id::from_parts(now, node, 0)));
+        return Ok(Some(Id::from_parts(now, node, first_sequence_id.clamp(0, SEQUENCE_ID_MAX))));
     }
     check_clock_behind(seen, now, max_clock_step_ms)?;
     if let Some(id) = successor_within_millisecond(seen, node) {

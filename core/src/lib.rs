@@ -8,6 +8,8 @@
 //! | module | owns |
 //! |---|---|
 //! | [`layout`] | the three fields of an id, composing and decoding |
+//! | [`foreign`] | the layouts of other generators' ids |
+//! | [`base32`], [`uuid`] | an id as text and as a UUID, and back |
 //! | [`generator`] | the word, the reservation of ids and the session's block |
 //! | [`ceiling`] | how far ahead of the last id the durable ceiling is raised, and when |
 //! | [`clock_step`] | when the wall clock has stepped back or leapt ahead |
@@ -19,15 +21,18 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod base32;
 pub mod ceiling;
 pub mod clock_step;
 pub mod error;
+pub mod foreign;
 pub mod generator;
 pub mod layout;
 mod sync;
+pub mod uuid;
 
 pub use ceiling::Ceiling;
 pub use clock_step::ClockStep;
-pub use error::{FieldError, GenerateError};
+pub use error::{Base32Error, FieldError, GenerateError, UuidError};
 pub use generator::{Answer, Block, Request, Word};
 pub use layout::{Fields, Id, NodeId};

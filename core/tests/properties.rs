@@ -60,15 +60,20 @@ fn request() -> impl Strategy<Value = Request> {
         ];
         let waited_for = prop_oneof![Just(None), Just(Some(seen)), id().prop_map(Some)];
         let max_clock_step_ms = prop_oneof![Just(86_400_000), number()];
-        (clock_near(seen), within(NODE_ID_MAX), ceiling, max_clock_step_ms, number(), waited_for).prop_map(
-            move |(now, node_id, ceiling, max_clock_step_ms, want, waited_for)| Request {
-                seen,
-                now,
-                node: NodeId::new(node_id).unwrap(),
-                ceiling,
-                max_clock_step_ms,
-                want,
-                waited_for,
+        let first_sequence_id = prop_oneof![2 => Just(0), 1 => within(SEQUENCE_ID_MAX), 1 => number()];
+        let numbers = (max_clock_step_ms, number(), first_sequence_id);
+        (clock_near(seen), within(NODE_ID_MAX), ceiling, waited_for, numbers).prop_map(
+            move |(now, node_id, ceiling, waited_for, (max_clock_step_ms, want, first_sequence_id))| {
+                Request {
+                    seen,
+                    now,
+                    node: NodeId::new(node_id).unwrap(),
+                    ceiling,
+                    max_clock_step_ms,
+                    want,
+                    waited_for,
+                    first_sequence_id,
+                }
             },
         )
     })
@@ -222,8 +227,12 @@ mod generator {
             let unbound = Request { ceiling: Id::MAX, want: 1, ..request };
             let Ok(Answer::Reserved(block)) = word_of(&unbound).reserve(&unbound) else { return Ok(()) };
             let id = block.last();
-            // One lower would not be greater than the word, or not of this node, or of a passed millisecond.
-            if id.sequence_id() > 0 {
+            // One lower would not be greater than the word, or not of this node, or of a passed millisecond, or lower
+            // than what was drawn for a new one.
+            if request.now > request.seen.timestamp() {
+                let first = request.first_sequence_id.clamp(0, SEQUENCE_ID_MAX);
+                prop_assert_eq!((id.timestamp(), id.sequence_id()), (request.now, first));
+            } else if id.sequence_id() > 0 {
                 prop_assert_eq!(id.get() - 1, request.seen.get());
             } else if id.timestamp() == request.seen.timestamp() {
                 prop_assert!(request.seen.node_id() < id.node_id());
@@ -324,12 +333,14 @@ mod generator {
         #[test]
         fn ids_rise_through_any_clock(
             start in id(),
-            turns in prop::collection::vec((-3..=3_i64, 0..=2_i64, 1..=256_i64, any::<bool>()), 1..60),
+            turns in prop::collection::vec(
+                (-3..=3_i64, 0..=2_i64, 1..=256_i64, any::<bool>(), within(SEQUENCE_ID_MAX)), 1..60,
+            ),
         ) {
             let word = Word::new();
             word.start(start);
             let mut last = word.last().unwrap();
-            for (clock, node_id, want, waited) in turns {
+            for (clock, node_id, want, waited, first_sequence_id) in turns {
                 let seen = word.last().unwrap();
                 let request = Request {
                     seen,
@@ -339,6 +350,7 @@ mod generator {
                     max_clock_step_ms: 86_400_000,
                     want,
                     waited_for: waited.then_some(seen),
+                    first_sequence_id,
                 };
                 if let Ok(Answer::Reserved(mut block)) = word.reserve(&request) {
                     while let Some(id) = block.take_reserved() {
@@ -424,6 +436,56 @@ mod clock_step {
         #[test]
         fn no_offset_panics(trusted in number(), low in number(), high in number()) {
             let _ = ClockStep::between(trusted, (low, high));
+        }
+    }
+}
+
+mod conversions {
+    use super::*;
+    use snowflake_core::base32::{self, Base32};
+    use snowflake_core::foreign::LAYOUTS;
+    use snowflake_core::uuid;
+
+    proptest! {
+        #![proptest_config(config())]
+
+        #[test]
+        fn base32_comes_back_and_sorts_as_the_number(a in 0..=i64::MAX, b in 0..=i64::MAX, near in -40..40_i64) {
+            let (id, other) = (Id::new(a).unwrap(), Id::new(b).unwrap());
+            let neighbour = Id::new(a.saturating_add(near).max(0)).unwrap();
+            let text = Base32::encode(id).to_string();
+            prop_assert_eq!(base32::decode(text.as_bytes()), Ok(id));
+            prop_assert_eq!(base32::decode(text.to_lowercase().as_bytes()), Ok(id));
+            prop_assert_eq!(text.len(), base32::LENGTH);
+            for other in [other, neighbour] {
+                prop_assert_eq!(text.cmp(&Base32::encode(other).to_string()), id.cmp(&other));
+            }
+        }
+
+        #[test]
+        fn a_text_is_an_id_or_is_refused(text in "[-0-9A-Za-z~é]{0,16}|[0-9A-TV-Za-tv-z]{13}") {
+            if let Ok(id) = base32::decode(text.as_bytes()) {
+                let plain = text.to_uppercase().replace('-', "").replace('O', "0").replace(['I', 'L'], "1");
+                prop_assert_eq!(Base32::encode(id).to_string(), plain);
+            }
+        }
+
+        #[test]
+        fn a_uuid_comes_back_and_sorts_as_the_id(a in id(), b in id(), epoch_ms in 0..1_i64 << 47) {
+            let (first, second) = (uuid::encode(a, epoch_ms).unwrap(), uuid::encode(b, epoch_ms).unwrap());
+            prop_assert_eq!(uuid::decode(first, epoch_ms), Ok(a));
+            prop_assert_eq!(first.cmp(&second), a.cmp(&b));
+        }
+
+        #[test]
+        fn a_foreign_id_is_the_sum_of_its_fields(id in 0..=i64::MAX) {
+            for layout in &LAYOUTS {
+                let fields = layout.decode(Id::new(id).unwrap());
+                let steps = (fields.unix_us - layout.epoch_ms * 1_000) / layout.unit_us;
+                let node = layout.node.map_or(0, |node| fields.node_id.unwrap() << node.shift);
+                let sequence = layout.sequence.map_or(0, |sequence| fields.sequence_id.unwrap() << sequence.shift);
+                prop_assert_eq!(steps << layout.timestamp_shift | node | sequence, id);
+            }
         }
     }
 }

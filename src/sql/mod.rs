@@ -6,7 +6,10 @@
 
 mod advance;
 mod at_once;
+mod base32;
 mod decode;
+mod encrypt;
+mod foreign;
 mod generate;
 mod next;
 mod range;
@@ -14,3 +17,4 @@ mod row;
 mod settings;
 mod status;
 mod time;
+mod uuid;

@@ -28,6 +28,15 @@ pub fn timestamptz_at_once(id: Id, epoch_ms: i64) -> Option<pg_sys::TimestampTz>
     TIMESTAMPS_US.contains(&postgres_us).then_some(postgres_us as pg_sys::TimestampTz)
 }
 
+/// An instant in Unix microseconds.
+pub fn timestamptz_of_us(unix_us: i64) -> TimestampWithTimeZone {
+    let postgres_us = i128::from(unix_us) - i128::from(POSTGRES_EPOCH_US);
+    Some(postgres_us)
+        .filter(|us| TIMESTAMPS_US.contains(us))
+        .and_then(|us| TimestampWithTimeZone::try_from(us as pg_sys::TimestampTz).ok())
+        .unwrap_or_else(|| errors::timestamp_out_of_range(i128::from(unix_us) / i128::from(US_PER_MS)))
+}
+
 /// The time of an id in Unix milliseconds.
 pub fn unix_ms(id: Id, epoch_ms: i64) -> i64 {
     unix_ms_at_once(id, epoch_ms).unwrap_or_else(|| errors::timestamp_out_of_range(id.unix_ms(epoch_ms)))

@@ -128,7 +128,8 @@ fn clock_first(shared: &Shared) -> u64 {
 fn request(shared: &Shared, seen: Id, now: i64, want: i64, waited_for: Option<Id>) -> Answer {
     let ceiling = Id::MAX;
     let max_clock_step_ms = i64::MAX;
-    let request = Request { seen, now, node: NODE, ceiling, max_clock_step_ms, want, waited_for };
+    let request =
+        Request { seen, now, node: NODE, ceiling, max_clock_step_ms, want, waited_for, first_sequence_id: 0 };
     shared.word.reserve(&request).expect("a clock within the format")
 }
 

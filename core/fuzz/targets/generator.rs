@@ -122,6 +122,10 @@ impl History {
             max_clock_step_ms: bytes.number(),
             want: bytes.number(),
             waited_for,
+            first_sequence_id: match flags >> 3 {
+                31 => bytes.number(),
+                n => i64::from(n) * 136,
+            },
         };
         match self.word.reserve(&request) {
             Ok(Answer::Reserved(block)) => self.reserved(session, &request, last, block),

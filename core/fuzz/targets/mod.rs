@@ -3,6 +3,7 @@
 //! Used twice: by the fuzzer (`make fuzz`), and by `core/tests/corpus.rs`, which replays the corpus with every test run.
 
 mod bytes;
+mod conversions;
 mod epoch;
 mod generator;
 mod layout;
@@ -12,8 +13,14 @@ mod limits;
 type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 4] =
-    [("layout", layout::run), ("epoch", epoch::run), ("limits", limits::run), ("generator", generator::run)];
+pub const TARGETS: [Target; 6] = [
+    ("layout", layout::run),
+    ("epoch", epoch::run),
+    ("limits", limits::run),
+    ("generator", generator::run),
+    ("base32", conversions::base32),
+    ("conversions", conversions::run),
+];
 
 /// Runs one by its name.
 #[allow(dead_code, reason = "the replay goes through all")]

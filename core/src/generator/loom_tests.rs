@@ -50,6 +50,7 @@ struct Session {
     server: Arc<Server>,
     node: NodeId,
     want: i64,
+    first_sequence_id: i64,
     block: Block,
     ids: Vec<Id>,
 }
@@ -57,7 +58,14 @@ struct Session {
 impl Session {
     fn new(server: &Arc<Server>, node_id: i64, want: i64) -> Self {
         let node = NodeId::new(node_id).unwrap();
-        Self { server: server.clone(), node, want, block: Block::EMPTY, ids: Vec::new() }
+        Self {
+            server: server.clone(),
+            node,
+            want,
+            first_sequence_id: 0,
+            block: Block::EMPTY,
+            ids: Vec::new(),
+        }
     }
 
     /// One call: a number of the block while it is valid, else a reservation. Time goes by only where it is asked
@@ -93,6 +101,7 @@ impl Session {
                 max_clock_step_ms: i64::MAX,
                 want: self.want,
                 waited_for,
+                first_sequence_id: self.first_sequence_id,
             };
             match self.server.word.reserve(&request).unwrap() {
                 Answer::Reserved(mut block) => {
@@ -145,6 +154,26 @@ fn two_sessions_share_a_millisecond_without_a_gap() {
         let server = Server::started_at(at(MS - 1, 1, 7));
         let all = assert_distinct(&run(&server, &[(1, 1, 2), (1, 1, 2)]));
         assert_eq!(all, [0, 1, 2, 3].map(|sequence_id| at(MS, 1, sequence_id)));
+    });
+}
+
+// Whoever is the first in the millisecond draws where it begins; the other goes on from there.
+#[test]
+fn sessions_that_draw_where_a_millisecond_begins_share_it_without_a_gap() {
+    loom::model(|| {
+        let server = Server::started_at(at(MS - 1, 1, 7));
+        let threads = [700, 3].map(|first_sequence_id| {
+            let mut session = Session { first_sequence_id, ..Session::new(&server, 1, 1) };
+            thread::spawn(move || {
+                session.next();
+                session.next();
+                session.ids
+            })
+        });
+        let all = assert_distinct(&threads.map(|thread| thread.join().unwrap()));
+        let first = all[0].sequence_id();
+        assert!(first == 700 || first == 3);
+        assert_eq!(all, [0, 1, 2, 3].map(|n| at(MS, 1, first + n)));
     });
 }
 
@@ -286,6 +315,7 @@ fn no_id_is_above_what_is_durable() {
                 max_clock_step_ms: i64::MAX,
                 want: 1,
                 waited_for: None,
+                first_sequence_id: 0,
             };
             if let Answer::Reserved(block) = server.word.reserve(&request).unwrap() {
                 assert!(block.last() <= Id::from_word(durable.load(Ordering::Relaxed)));

@@ -42,6 +42,7 @@ fn request(seen: Id, now: i64) -> Request {
         max_clock_step_ms: MAX_STEP,
         want: 1,
         waited_for: None,
+        first_sequence_id: 0,
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Plan {
     pub think_ns: i64,
     pub oversleep_ns: i64,
     pub caches: &'static [i64],
+    /// A new millisecond begins with a number drawn from 0 to this one.
+    pub sequence_spread: i64,
     pub max_clock_step_ms: i64,
     pub clock_trouble: bool,
     pub crashes: bool,
@@ -55,6 +57,7 @@ impl Plan {
             think_ns: random.pick(&[1, 1_000, 100_000]),
             oversleep_ns: random.pick(&[1, 60_000, 2_000_000]),
             caches: random.pick(&caches),
+            sequence_spread: random.pick(&[0, 0, 1, 1_023, 4_095]),
             max_clock_step_ms: random.pick(&[10_000, 86_400_000]),
             clock_trouble: random.one_in(2),
             crashes: random.one_in(2),

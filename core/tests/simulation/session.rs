@@ -75,6 +75,7 @@ pub struct Session {
     wall: i64,
     waited_for: Option<Id>,
     ceiling: Id,
+    first_sequence_id: i64,
     /// A word that was seen used up, and since when.
     used_up: Option<(Id, i64)>,
 
@@ -106,6 +107,7 @@ impl Session {
             wall: 0,
             waited_for: None,
             ceiling: Id::MIN,
+            first_sequence_id: 0,
             used_up: None,
             begun_at: 0,
             begun_wall: (0, 0),
@@ -230,8 +232,11 @@ impl Session {
         (ctx.t - since >= NS_PER_MS).then_some(word)
     }
 
-    fn read_wall(&mut self, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
+    fn read_wall(&mut self, shared: &Shared, ctx: &mut Context) -> Result<(), Violation> {
         self.wall = shared.machine.wall(ctx.t);
+        if ctx.plan.sequence_spread > 0 {
+            self.first_sequence_id = ctx.random.within(0, ctx.plan.sequence_spread);
+        }
         let late = self.reads_word_late(ctx);
         self.at = if late { At::WordLate } else { At::Ceiling };
         if late { Ok(()) } else { oracle::word_and_clock(self.seen, shared, ctx) }
@@ -287,6 +292,7 @@ impl Session {
             max_clock_step_ms: self.max_clock_step_ms,
             want: self.want(),
             waited_for: if ctx.has(Fault::NoWait) { Some(self.seen) } else { self.waited_for },
+            first_sequence_id: self.first_sequence_id,
         };
         let answer = if ctx.has(Fault::LoadThenStore) {
             word_at(self.seen).reserve(&request)

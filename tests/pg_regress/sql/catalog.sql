@@ -2,7 +2,7 @@
 
 -- Everything but snowflake_advance() is for everyone. A symbol is what an installed extension's functions are
 -- bound to: it can never be renamed.
-SELECT p.oid::regprocedure AS function, pg_get_function_result(p.oid) AS result,
+SELECT p.oid::regprocedure AS function, regexp_replace(pg_get_function_result(p.oid), '^TABLE.*', 'TABLE') AS result,
     CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END AS volatility,
     proisstrict AS strict,
     CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END AS parallel,
@@ -23,6 +23,7 @@ FROM pg_extension AS e JOIN pg_available_extensions ON name = extname WHERE extn
 SELECT superuser, trusted, relocatable, schema, requires FROM pg_available_extension_versions WHERE name = 'snowflake' AND installed;
 SELECT error_of('ALTER EXTENSION snowflake SET SCHEMA pg_catalog');
 
--- Numbers are bigint arguments, so that one out of range meets the message of the function, not of a cast.
+-- Numbers are bigint arguments, so that one out of range meets the message of the function, not of a cast. Only what is a
+-- text is a text.
 SELECT p.oid::regprocedure AS function FROM pg_proc AS p
 WHERE proname LIKE 'snowflake%' AND (proargtypes::oid[] && ARRAY['int2'::regtype, 'int4'::regtype, 'text'::regtype]::oid[] OR pronargdefaults > 0);

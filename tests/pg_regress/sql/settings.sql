@@ -24,7 +24,7 @@ DROP FUNCTION with_cache();
 -- The others are the operator's: no session changes them, not even a superuser's.
 SELECT command, error_of(command) FROM unnest(ARRAY['SET snowflake.node = 2', 'SET LOCAL snowflake.node = 2', 'RESET snowflake.node',
     'SELECT set_config(''snowflake.node'', ''2'', false)', 'UPDATE pg_settings SET setting = 2 WHERE name = ''snowflake.node''',
-    'SET snowflake.max_clock_step = ''20s''', 'SET snowflake.max_clock_skew = ''20s''']) AS command;
+    'SET snowflake.max_clock_step = ''20s''', 'SET snowflake.max_clock_skew = ''20s''', 'SET snowflake.sequence_spread = 15']) AS command;
 SELECT command, substring(error_of(command) FROM '^55P02: parameter "snowflake.epoch" cannot be changed') AS error_of
 FROM unnest(ARRAY['SET snowflake.epoch = ''0''', 'SET LOCAL snowflake.epoch = ''0''', 'SELECT set_config(''snowflake.epoch'', ''0'', false)']) AS command;
 SET client_min_messages = warning;
@@ -40,6 +40,7 @@ SELECT error_of('SET snowflake.node = 2');
 SELECT substring(error_of('SET snowflake.epoch = ''0''') FROM '^55P02: parameter "snowflake.epoch" cannot be changed') AS error_of;
 SELECT error_of('SET snowflake.max_clock_step = ''1h''');
 SELECT error_of('SET snowflake.max_clock_skew = ''1h''');
+SELECT error_of('SET snowflake.sequence_spread = 0');
 ALTER SYSTEM SET snowflake.node = 2;
 ALTER SYSTEM SET snowflake.epoch = '0';
 ALTER SYSTEM RESET snowflake.node;
@@ -88,15 +89,12 @@ ALTER SYSTEM SET snowflake.max_clock_skew = '-1';
 ALTER SYSTEM SET snowflake.max_clock_skew = '2147483648';
 ALTER SYSTEM SET snowflake.cache = 0;
 ALTER SYSTEM SET snowflake.cache = 257;
+ALTER SYSTEM SET snowflake.sequence_spread = -1;
+ALTER SYSTEM SET snowflake.sequence_spread = 1024;
 \set VERBOSITY default
 
--- What is accepted takes effect in the sessions that there are, this one for example, between two commands. So these are
--- many, which wait as long as the reload has not come, ten seconds at most.
-CREATE FUNCTION until_it_is(name text, value text) RETURNS SETOF text
-LANGUAGE sql AS $$
-    SELECT format('DO %L', format('BEGIN IF current_setting(%L) <> %L THEN PERFORM pg_sleep(0.05); END IF; END', name, value))
-    FROM generate_series(1, 200)
-$$;
+-- What is accepted takes effect in the sessions that there are, this one for example, between two commands: hence the
+-- many of until_it_is().
 CREATE TABLE taken (n int GENERATED ALWAYS AS IDENTITY, id bigint);
 SELECT current_setting('snowflake.node') AS node, current_setting('snowflake.max_clock_step') AS max_clock_step,
     current_setting('snowflake.max_clock_skew') AS max_clock_skew, current_setting('snowflake.cache') AS cache,
@@ -248,4 +246,3 @@ SELECT pg_reload_conf();
 SELECT count(*) FROM pg_file_settings WHERE name LIKE 'snowflake.%' AND sourcefile LIKE '%postgresql.auto.conf';
 
 DROP TABLE taken;
-DROP FUNCTION until_it_is(text, text);

@@ -74,3 +74,11 @@ LANGUAGE sql AS $$
     FROM snowflake_status(), generate_series(1, free_origin_slots - wanted) AS n;
     SELECT pg_replication_origin_advance(roname, '0/1') FROM pg_replication_origin WHERE roname LIKE 'regress\_snowflake\_%';
 $$;
+
+-- Commands that wait until a setting has a value. What a reload brings takes effect between two commands, so these are
+-- many, to be run with \gexec: each sleeps as long as the reload has not come, ten seconds in all at most.
+CREATE FUNCTION until_it_is(name text, value text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT format('DO %L', format('BEGIN IF current_setting(%L) <> %L THEN PERFORM pg_sleep(0.05); END IF; END', name, value))
+    FROM generate_series(1, 200)
+$$;

@@ -22,6 +22,62 @@ mod rule_1_the_clock_has_passed {
     }
 }
 
+mod a_millisecond_begins_with_the_number_drawn {
+    use super::*;
+
+    fn drawn(first_sequence_id: i64, request: Request) -> Request {
+        Request { first_sequence_id, ..request }
+    }
+
+    #[test]
+    fn where_the_clock_has_passed_the_word() {
+        for first in [1, 1_023, SEQUENCE_ID_MAX] {
+            assert_eq!(next(&drawn(first, request(at(100, 1, 7), 101))), at(101, 1, first));
+            let other_node = Request { node: node(3), ..request(used_up(100, 5), 5_000) };
+            assert_eq!(next(&drawn(first, other_node)), at(5_000, 3, first));
+        }
+    }
+
+    #[test]
+    fn and_with_no_number_outside_the_field() {
+        for (first, clamped) in
+            [(-1, 0), (i64::MIN, 0), (4_096, SEQUENCE_ID_MAX), (i64::MAX, SEQUENCE_ID_MAX)]
+        {
+            assert_eq!(next(&drawn(first, request(at(100, 1, 7), 101))), at(101, 1, clamped));
+        }
+    }
+
+    // Everywhere else each number counts.
+    #[test]
+    fn and_nowhere_else() {
+        for now in [100, 99] {
+            assert_eq!(next(&drawn(500, request(at(100, 1, 7), now))), at(100, 1, 8));
+            assert_eq!(next(&drawn(500, request(used_up(100, 0), now))), at(100, 1, 0));
+            let full = used_up(100, 1);
+            let waited = Request { waited_for: Some(full), ..request(full, now) };
+            assert_eq!(next(&drawn(500, waited)), at(101, 1, 0));
+            assert_eq!(answer(&drawn(500, request(full, now))), Ok(Answer::UsedUp));
+        }
+        assert_eq!(next(&drawn(500, request(at(100, 5, 7), 100))), at(101, 1, 0));
+    }
+
+    #[test]
+    fn a_block_has_what_is_left_from_there() {
+        let request = Request { want: 256, ..drawn(4_000, request(at(100, 1, 7), 101)) };
+        let Ok(Answer::Reserved(mut block)) = answer(&request) else { panic!("nothing is reserved") };
+        assert_eq!((block.remaining(), block.last()), (96, used_up(101, 1)));
+        assert_eq!(block.take_reserved(), Some(at(101, 1, 4_000)));
+    }
+
+    // What is refused is refused by the id that would be issued.
+    #[test]
+    fn the_ceiling_counts_from_there() {
+        let below = Request { ceiling: at(101, 1, 500), ..drawn(501, request(at(100, 1, 7), 101)) };
+        assert_eq!(answer(&below), Ok(Answer::CeilingReached { timestamp: 101 }));
+        assert_eq!(next(&drawn(500, below)), at(101, 1, 500));
+    }
+}
+
 mod rule_2_the_millisecond_has_ids_left {
     use super::*;
 
