@@ -12,7 +12,7 @@ SELECT snowflake_node_claim(NULL) IS NULL AS is_null, snowflake_node_release(NUL
 SELECT error_of($$SELECT snowflake_node_claim('')$$);
 SELECT error_of($$SELECT snowflake_node_claim(repeat('x', 256))$$);
 SELECT snowflake_node_claim(repeat('ü', 255));
-SELECT error_of($$INSERT INTO snowflake_nodes (node_id, server_name) VALUES (1024, 'by hand')$$);
+SELECT error_of($$INSERT INTO snowflake_nodes VALUES (1024, 'by hand', 'epoch')$$);
 
 -- All 1024 can be had, and no more. 0 comes last.
 SELECT count(snowflake_node_claim('server ' || n)) FROM generate_series(1, 1024 - (SELECT count(*) FROM snowflake_nodes)) AS n;
