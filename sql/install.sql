@@ -86,6 +86,24 @@ COMMENT ON FUNCTION snowflake_epoch_ms() IS
 COMMENT ON FUNCTION snowflake_status() IS
     'state of this server''s generator';
 
+COMMENT ON FUNCTION snowflake_adopt(regclass, name, boolean) IS
+    'makes an integer column bigint DEFAULT snowflake_next(), with the columns that reference it; returns the statements';
+COMMENT ON FUNCTION snowflake_audit(regclass, name) IS
+    'the nodes that have made the ids of a column, with counts, times, and ids that cannot be';
+
+COMMENT ON TABLE snowflake_nodes IS
+    'registry of node numbers, one for each server name';
+COMMENT ON COLUMN snowflake_nodes.node_id IS
+    'node number, for the setting snowflake.node of the server';
+COMMENT ON COLUMN snowflake_nodes.server_name IS
+    'name of the server, as it was given to snowflake_node_claim()';
+COMMENT ON COLUMN snowflake_nodes.claimed_at IS
+    'when the number was claimed';
+COMMENT ON FUNCTION snowflake_node_claim(text) IS
+    'node number of a server in the registry: the one it has, or the lowest that is free';
+COMMENT ON FUNCTION snowflake_node_release(text) IS
+    'takes a server out of the registry and returns the node number that is free now';
+
 -- The ceiling of ids lives in the progress of replication origin 65534, which must be nobody else's, and takes
 -- one of the server's slots for origins.
 --

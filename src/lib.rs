@@ -22,6 +22,9 @@ use pgrx::prelude::*;
 
 pgrx::pg_module_magic!(name, version);
 
+extension_sql_file!("../sql/adopt.sql", name = "adopt");
+extension_sql_file!("../sql/audit.sql", name = "audit");
+extension_sql_file!("../sql/registry.sql", name = "registry");
 extension_sql_file!("../sql/install.sql", name = "install", finalize);
 
 /// Called by PostgreSQL when the library is loaded: in the postmaster where it is preloaded, else in a session.

@@ -30,6 +30,11 @@ SELECT ids.snowflake_advance(1);
 -- The functions belong to the server's first superuser, so that the one that runs with its owner's rights has them.
 SELECT DISTINCT proowner FROM pg_proc WHERE pronamespace = 'ids'::regnamespace;
 
+-- The registry of node numbers is theirs: they claim, and they let others.
+SELECT relowner::regrole FROM pg_class WHERE oid = 'ids.snowflake_nodes'::regclass;
+SELECT ids.snowflake_node_claim('here');
+GRANT INSERT ON ids.snowflake_nodes TO public;
+
 -- What needs it keeps it.
 ALTER TABLE item DROP COLUMN at;
 DROP EXTENSION snowflake;
@@ -83,6 +88,7 @@ CREATE FUNCTION hostile.equal(text, name) RETURNS boolean LANGUAGE sql AS $$ SEL
 CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = text, RIGHTARG = name);
 CREATE FUNCTION hostile.differ(oid, oid) RETURNS boolean LANGUAGE sql AS $$ SELECT hostile.note('differ'); SELECT true $$;
 CREATE OPERATOR hostile.<> (FUNCTION = hostile.differ, LEFTARG = oid, RIGHTARG = oid);
+CREATE FUNCTION hostile.pg_extension_config_dump(text, text) RETURNS void LANGUAGE sql AS $$ SELECT hostile.note('pg_extension_config_dump') $$;
 SET search_path = hostile, pg_catalog;
 CREATE EXTENSION snowflake SCHEMA hostile;
 RESET search_path;
