@@ -147,7 +147,7 @@ fn lowered_below_use() {
     cluster.stop();
     cluster.set(setting(), "2");
     let log = cluster.try_start().expect_err("it does not start");
-    assert!(log.contains("PANIC:  could not find free replication state, increase max"), "{log}");
+    assert!(log.contains("PANIC:  could not find free replication state, increase"), "{log}");
     cluster.set(setting(), "3");
     cluster.start();
     let after = highest(&cluster);
