@@ -50,7 +50,7 @@ impl Report {
             .map(|figure| figure.sample.median())
     }
 
-    /// Writes everything to a directory, and the tables into a document.
+    /// Writes everything to a directory; the tables into a document, where one is named.
     ///
     /// # Errors
     /// Where a file cannot be written.
@@ -58,13 +58,12 @@ impl Report {
         fs::create_dir_all(out)?;
         self.write_csv(&out.join("figures.csv"))?;
         let tables = format!("{}\n{}\n{}", machine(), self.summary_table(), self.targets_table());
-        fs::write(out.join("tables.md"), &tables)?;
         for (name, svg) in charts::draw(self) {
             fs::write(out.join(name), svg)?;
         }
         match document {
             Some(document) => publish(document, &tables),
-            None => Ok(()),
+            None => fs::write(out.join("tables.md"), &tables),
         }
     }
 
@@ -169,7 +168,7 @@ fn machine() -> String {
     format!(
         "{server} on {cores} shared cores of {}, Linux {}. Medians, with the lowest and the highest round.\n",
         model.trim_start_matches([' ', '\t', ':']),
-        kernel.trim()
+        kernel.trim().split('-').next().unwrap_or_default()
     )
 }
 
