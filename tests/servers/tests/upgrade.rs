@@ -24,7 +24,7 @@ fn catalog(cluster: &Cluster, database: &str) -> Vec<String> {
                    FROM aclexplode(f.proacl) a), 'default')
         FROM pg_proc f WHERE f.proname LIKE 'snowflake\\_%'
         UNION ALL
-        SELECT concat_ws(' ', extversion, extrelocatable, extnamespace::regnamespace, extconfig, extcondition)
+        SELECT concat_ws(' ', extversion, extrelocatable, extnamespace::regnamespace, extconfig::regclass[], extcondition)
         FROM pg_extension WHERE extname = 'snowflake'
         ORDER BY 1";
     let rows = cluster.connect(database).query(objects, &[]).expect("the catalogs");
