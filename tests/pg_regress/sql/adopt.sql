@@ -117,9 +117,9 @@ SELECT snowflake_adopt('by_big_id', 'id');
 
 -- Inheritance: the children have the parent's sequence in defaults of their own, or an identity.
 CREATE TABLE city (id serial PRIMARY KEY, name text);
-CREATE TABLE capital (country text, PRIMARY KEY (id)) INHERITS (city);
+CREATE TABLE capital (country text, UNIQUE (id)) INHERITS (city);
 CREATE TABLE port (id integer GENERATED ALWAYS AS IDENTITY) INHERITS (city);
-CREATE TABLE embassy (capital integer REFERENCES capital);
+CREATE TABLE embassy (capital integer REFERENCES capital (id));
 SELECT error_of($$SELECT snowflake_adopt('capital', 'id')$$);
 SELECT snowflake_adopt('city', 'id');
 SELECT relation, column_of(relation, 'id') FROM unnest('{city,capital,port}'::regclass[]) AS relation;

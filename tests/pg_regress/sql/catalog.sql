@@ -15,9 +15,11 @@ ORDER BY p.oid::regprocedure::text COLLATE "C";
 SELECT p.oid::regprocedure AS function, proargnames AS arguments
 FROM pg_proc AS p WHERE proname LIKE 'snowflake%' AND proargnames IS NOT NULL ORDER BY p.oid::regprocedure::text COLLATE "C";
 
--- There is nothing else but the table of the registry: no type, no schema.
+-- There is nothing else but the table of the registry: no schema, and no type but those of its rows, which belong to the
+-- extension from 17 on.
 SELECT DISTINCT classid::regclass, CASE classid WHEN 'pg_class'::regclass THEN objid::regclass END AS relation FROM pg_depend
-WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowflake') AND deptype = 'e' ORDER BY 1;
+WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowflake') AND deptype = 'e'
+AND (classid <> 'pg_type'::regclass OR NOT EXISTS (SELECT FROM pg_type WHERE oid = objid AND (typrelid <> 0 OR typelem <> 0))) ORDER BY 1;
 
 -- Everybody may read the registry, so that everybody may dump a database that has it.
 SELECT attname, format_type(atttypid, atttypmod) AS type, attnotnull AS not_null, col_description(attrelid, attnum) AS comment

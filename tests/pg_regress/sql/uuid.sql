@@ -21,12 +21,12 @@ SELECT count(*) FILTER (WHERE snowflake_from_uuid(snowflake_to_uuid(id)) <> id) 
 FROM sample;
 SELECT count(*) AS out_of_order FROM (SELECT id, lag(id) OVER (ORDER BY snowflake_to_uuid(id)) AS before FROM sample) AS _ WHERE id <= before;
 
--- PostgreSQL reads the same time from it, from 17 on. Before, this looks at the first 48 bits.
+-- PostgreSQL reads the same time from it, from 18 on. Before, this looks at the first 48 bits.
 CREATE FUNCTION time_of(uuid) RETURNS timestamptz LANGUAGE plpgsql AS $$
 DECLARE
     result timestamptz;
 BEGIN
-    IF current_setting('server_version_num')::integer >= 170000 THEN
+    IF current_setting('server_version_num')::integer >= 180000 THEN
         EXECUTE 'SELECT CASE uuid_extract_version($1) WHEN 7 THEN uuid_extract_timestamp($1) END' INTO result USING $1;
     ELSE
         result := timestamptz 'epoch' + ('x' || left(replace($1::text, '-', ''), 12))::bit(48)::bigint * interval '1 ms';
