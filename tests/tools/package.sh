@@ -20,11 +20,12 @@ tree=$target/package/$name
 
 step "Packing $deb"
 rm -rf "$tree"
-mkdir -p "$tree/DEBIAN" "$tree/usr/share/doc/$name"
+mkdir -p "$tree/DEBIAN" "$tree/usr/share/doc/$name/docs"
 while read -r file; do
     install -D -m 644 "$package$file" "$tree$file"
 done < <(cd "$package" && find . -type f | sed 's/^\.//')
-install -m 644 "$project/README.md" "$project/docs"/*.md "$tree/usr/share/doc/$name"
+install -m 644 "$project/README.md" "$tree/usr/share/doc/$name"
+install -m 644 "$project/docs"/*.md "$tree/usr/share/doc/$name/docs"
 install -m 644 "$project/LICENSE" "$tree/usr/share/doc/$name/copyright"
 gzip -9n <"$project/CHANGELOG.md" >"$tree/usr/share/doc/$name/changelog.gz"
 strip --strip-unneeded "$tree$("$pg_config" --pkglibdir)/snowflake.so"
