@@ -23,16 +23,7 @@ apt-get install --yes "$deb/$package"_*.deb
 step "Running the SQL cases on the system's PostgreSQL $major"
 private=''
 bindir=$("$pg_config" --bindir)
-server_in "$state/package-server"
-server_stop
-rm -rf "$server_dir"
-trap server_stop EXIT
-server_init
-server_configure <<CONF
-shared_preload_libraries = 'snowflake'
-fsync = off
-CONF
-server_start
+server_anew "$state/package-server"
 PG_CONFIG=$pg_config "$tools/installcheck.sh"
 server_stop
 

@@ -66,6 +66,20 @@ server_start() {
     die "the server did not start; its log is $server_dir/log"
 }
 
+# A new server in a directory, with the extension preloaded, until the shell that calls this ends.
+server_anew() {
+    server_in "$1"
+    server_stop
+    rm -rf "$server_dir"
+    trap server_stop EXIT
+    server_init
+    server_configure <<CONF
+shared_preload_libraries = 'snowflake'
+fsync = off
+CONF
+    server_start
+}
+
 # A fast shutdown: sessions are ended, nothing is lost.
 server_stop() {
     local pid

@@ -29,29 +29,15 @@ suite_loom() {
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$target/loom cargo test --release --package snowflake-core --lib loom
 }
 
-# A new private server with the release build, until the suite ends. Sets PGHOST and its like.
-new_server() {
-    server_in "$state/$1-server"
-    server_stop
-    rm -rf "$server_dir"
-    trap server_stop EXIT
-    server_init
-    server_configure <<CONF
-shared_preload_libraries = 'snowflake'
-fsync = off
-CONF
-    server_start
-}
-
 # SQL in, text out.
 suite_regress() {
-    new_server regress
+    server_anew "$state/regress-server"
     PG_CONFIG=$private$bindir/pg_config "$tools/installcheck.sh"
 }
 
 # The SQL that the documents show.
 suite_docs() {
-    new_server docs
+    server_anew "$state/docs-server"
     PATH=$private$bindir:$PATH "$tools/check-docs.sh"
 }
 
