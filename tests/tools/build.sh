@@ -68,6 +68,15 @@ build_package() {
     mkdir -p "$target/package"
     (cd "$project" && "$cargo_pgrx" pgrx package --pg-config "$pg_config" --out-dir "$package" </dev/null >"$package.log") ||
         die "the build failed (see also $package.log)"
+    # pgrx makes the install script of this version and brings the update scripts; those of older versions, as they
+    # were released, come from here.
+    local script
+    for script in "$project"/sql/snowflake--*.sql; do
+        [[ ${script##*/} != snowflake--*--*.sql ]] || continue
+        [[ ! -e $package$("$pg_config" --sharedir)/extension/${script##*/} ]] ||
+            die "${script##*/} is of a released version: raise the version in Cargo.toml"
+        install -m 644 "$script" "$package$("$pg_config" --sharedir)/extension"
+    done
 }
 
 # Copies the package to below a root directory (the private copy, DESTDIR or "" for the system), unless the same

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What has to hold before a change is looked at: formatting, clippy without warnings, mutants
-# that apply, shellcheck where it is installed. `make check`.
+# that apply, one version, shellcheck where it is installed. `make check`.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$tools/setup.sh"
 . "$tools/build.sh"
@@ -21,6 +21,9 @@ step "The mutants apply"
 for patch in "$project"/tests/mutants/*.patch; do
     git -C "$project" apply --check "$patch" || die "$patch has to follow the code it changes"
 done
+
+step "META.json has the version of Cargo.toml"
+[[ $(grep -c "\"version\": \"$version\"" "$project/META.json") == 2 ]] || die "META.json has to say $version twice"
 
 if has shellcheck; then
     step "shellcheck"

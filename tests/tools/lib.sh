@@ -12,7 +12,8 @@ target=${CARGO_TARGET_DIR:-$project/target}
 
 # The majors the extension is built for; the first is Debian 12's and the one the features default to.
 majors=(15 16 17 18)
-# The one place that pins pgrx is Cargo.toml.
+# The one place that has the version of the extension, and the one that pins pgrx, is Cargo.toml.
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$project/Cargo.toml" | head -n 1)
 pgrx_version=$(sed -n 's/^pgrx = "=\(.*\)"$/\1/p' "$project/Cargo.toml")
 
 say() { printf '%s\n' "$*"; }

@@ -12,7 +12,6 @@ use_pgrx_home "$pg_config"
 step "Building for PostgreSQL $major of $pg_config"
 build_package
 
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$project/Cargo.toml" | head -n 1)
 name=postgresql-$major-snowflake
 architecture=$(dpkg --print-architecture)
 deb=$target/package/${name}_$version-1_$architecture.deb

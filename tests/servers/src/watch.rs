@@ -22,6 +22,8 @@ pub struct Generating<'a> {
     pub databases: &'a [&'a str],
     /// For each session its `snowflake.cache`.
     pub caches: &'a [i64],
+    /// What each prepares and runs: it takes the number of ids, and returns them.
+    pub statement: &'a str,
     /// How many ids they ask for in one statement: few, to follow closely; many, for load.
     pub ids_a_statement: i64,
 }
@@ -48,7 +50,8 @@ impl<'a> Generating<'a> {
 
     /// Sessions in the database `postgres`.
     pub fn sessions(cluster: &'a Cluster, caches: &'a [i64]) -> Self {
-        Self { cluster, databases: &["postgres"], caches, ids_a_statement: 100 }
+        let statement = "SELECT snowflake_next() FROM generate_series(1, $1::bigint)";
+        Self { cluster, databases: &["postgres"], caches, statement, ids_a_statement: 100 }
     }
 
     /// Generates while something happens, which begins when every session has got ids. Generation may be refused
@@ -85,8 +88,7 @@ impl<'a> Generating<'a> {
 
     fn generate(&self, client: &mut Client, cache: i64, counts: &Counts, watch: &Watch) {
         let order = if cache == 1 { Order::Ids } else { Order::Milliseconds };
-        let query = "SELECT snowflake_next() FROM generate_series(1, $1::bigint)";
-        let query = client.prepare(query).expect("the extension is there");
+        let query = client.prepare(self.statement).expect("the extension is there");
         while !watch.done.load(Ordering::Relaxed) {
             let call = watch.promise.begin();
             match client.query(&query, &[&self.ids_a_statement]) {

@@ -18,10 +18,9 @@ fn all_settings_under_load() {
     cluster.create_database("two");
     let promise = Promise::default();
     let generating = Generating {
-        cluster: &cluster,
         databases: &["one", "two"],
-        caches: &[Generating::SERVERS_CACHE; 6],
         ids_a_statement: 50,
+        ..Generating::sessions(&cluster, &[Generating::SERVERS_CACHE; 6])
     };
     generating.run(&promise, |watch| {
         for round in 0..30 {

@@ -1,11 +1,10 @@
 //! From one version to the next: catalogs, dumps, and a library that is replaced while the server runs.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
 use snowflake_servers::ids::next_ids;
-use snowflake_servers::{Cluster, Generating, Promise};
+use snowflake_servers::{Cluster, ClusterBuilder, Generating, Library, Promise, Watch};
+
+/// A version that was released, which databases may still have.
+const RELEASED: &str = "0.1.0";
 
 /// All that the extension has in the catalogs of a database.
 fn catalog(cluster: &Cluster, database: &str) -> Vec<String> {
@@ -38,9 +37,8 @@ fn assert_same(one: &[String], other: &[String], what: &str) {
     assert!(one.len() > 50, "only {} lines", one.len());
 }
 
-/// Every version that can be installed, brought up to the newest, is what a fresh installation is. The first release
-/// has none to come from; this is what checks each one after it. Seen to fail with a version whose update script does
-/// nothing.
+/// Every version that can be installed, brought up to the newest, is what a fresh installation is. Seen to fail with an
+/// update script that does not bring what the older version lacks.
 #[test]
 fn every_version_updates_to_what_is_fresh() {
     let cluster = Cluster::builder().start();
@@ -49,7 +47,7 @@ fn every_version_updates_to_what_is_fresh() {
     let query = "SELECT version FROM pg_available_extension_versions WHERE name = 'snowflake'";
     let versions = cluster.connect("postgres").query(query, &[]).expect("the versions");
     let versions: Vec<String> = versions.iter().map(|row| row.get(0)).collect();
-    assert!(!versions.is_empty());
+    assert!(versions.len() > 1 && versions.iter().any(|version| version == RELEASED), "{versions:?}");
     for (number, version) in versions.iter().enumerate() {
         let database = format!("from_{number}");
         cluster.execute("postgres", &format!("CREATE DATABASE {database}"));
@@ -107,36 +105,13 @@ fn dump_and_restore() {
     assert!(above);
 }
 
-/// The library's file, which is put back.
-struct Library {
-    path: PathBuf,
-    original: Vec<u8>,
-}
-
-impl Library {
-    fn of(cluster: &Cluster) -> Self {
-        let directory = cluster.run("pg_config", &["--pkglibdir"]);
-        let path = Path::new(directory.trim()).join("snowflake.so");
-        let original = fs::read(&path).expect("the extension is installed");
-        Self { path, original }
+/// Preloaded, and where it is possible not.
+fn servers() -> Vec<ClusterBuilder> {
+    let mut builders = vec![Cluster::builder()];
+    if Cluster::builder().start().generates_unloaded() {
+        builders.push(Cluster::builder().not_preloaded());
     }
-
-    /// As installing does it: a new file in the place of the old one, which stays for those who have it mapped.
-    fn replace(&self, more: &[u8]) {
-        let new = self.path.with_extension("new");
-        let mut file = File::create(&new).expect("the test's installation is the caller's own");
-        file.write_all(&self.original).expect("there is space");
-        file.write_all(more).expect("there is space");
-        fs::set_permissions(&new, fs::metadata(&self.path).expect("it is there").permissions())
-            .expect("ours");
-        fs::rename(&new, &self.path).expect("ours");
-    }
-}
-
-impl Drop for Library {
-    fn drop(&mut self) {
-        self.replace(&[]);
-    }
+    builders
 }
 
 /// Sessions that have the old library and sessions that come after it was replaced issue ids of one generator. Where
@@ -144,23 +119,70 @@ impl Drop for Library {
 /// word in each session.
 #[test]
 fn a_library_that_is_replaced_under_load() {
-    let cluster = Cluster::builder().start();
-    let mut clusters = vec![Cluster::builder()];
-    if cluster.generates_unloaded() {
-        clusters.push(Cluster::builder().not_preloaded());
-    }
-    for builder in clusters {
+    for builder in servers() {
         let mut cluster = builder.start();
         cluster.create_extension("postgres");
         let library = Library::of(&cluster);
         let promise = Promise::default();
         Generating::sessions(&cluster, &[1, 1, 64]).run(&promise, |_| {
-            // What follows the end of an object file is not read: another build with the same code.
-            library.replace(b"a newer build");
+            library.replace_by_another_build();
             Generating::sessions(&cluster, &[1, 1, 64]).run(&promise, |watch| watch.wait_until_served());
         });
         cluster.restart();
         let after = next_ids(&mut cluster.connect("postgres"), 1)[0];
         assert!(after > promise.highest());
+    }
+}
+
+/// Databases are updated one after the other, in a transaction that is first rolled back, while sessions generate in
+/// them: those with the old library and those with the new, by statements that were prepared before, and by a column
+/// default. Nobody sees an error. Seen to fail with an update script that makes the function anew.
+#[test]
+fn an_update_under_load() {
+    const DATABASES: [&str; 2] = ["one", "two"];
+    let insert = "INSERT INTO t SELECT FROM generate_series(1, $1::bigint) RETURNING id";
+    let serve = |watches: &[&Watch]| watches.iter().for_each(|watch| watch.wait_until_served());
+    for builder in servers() {
+        let cluster = builder.start();
+        for database in DATABASES {
+            cluster.execute("postgres", &format!("CREATE DATABASE {database}"));
+            cluster.execute(database, &format!("CREATE EXTENSION snowflake VERSION '{RELEASED}'"));
+            cluster.execute(database, "CREATE TABLE t (id bigint PRIMARY KEY DEFAULT snowflake_next())");
+        }
+        let library = Library::of(&cluster);
+        let promise = Promise::default();
+        let old = Generating {
+            databases: &DATABASES,
+            ids_a_statement: 20,
+            ..Generating::sessions(&cluster, &[1, 1, 64, 64])
+        };
+        let with_default = Generating { statement: insert, ids_a_statement: 2, ..old };
+        let new = Generating { ids_a_statement: 3, ..old };
+        old.run(&promise, |old| {
+            with_default.run(&promise, |inserting| {
+                library.replace_by_another_build();
+                new.run(&promise, |new| {
+                    for database in DATABASES {
+                        for end in ["ROLLBACK", "COMMIT"] {
+                            let mut session = cluster.connect(database);
+                            session
+                                .batch_execute("BEGIN; ALTER EXTENSION snowflake UPDATE")
+                                .expect("an update");
+                            serve(&[old, inserting, new]);
+                            session.batch_execute(end).expect("its end");
+                            serve(&[old, inserting, new]);
+                        }
+                    }
+                    let refused = [old, inserting, new].map(|watch| watch.take_refusals().len());
+                    assert_eq!(refused, [0; 3]);
+                });
+            });
+        });
+        for database in DATABASES {
+            let updated = "SELECT count(*) FROM pg_available_extensions
+                            WHERE name = 'snowflake' AND installed_version = default_version";
+            let updated: i64 = cluster.connect(database).query_one(updated, &[]).expect("a count").get(0);
+            assert_eq!(updated, 1, "{database}");
+        }
     }
 }
