@@ -1,7 +1,10 @@
 -- The end of the install script: who may do what, what each function is for, and what the operator should know
 -- before the first id.
 
+-- They move the generator of the whole server.
 REVOKE ALL ON FUNCTION snowflake_advance(bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION snowflake_observe(bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION snowflake_next(bigint) FROM PUBLIC;
 
 COMMENT ON FUNCTION snowflake_next() IS
     'the next snowflake id, greater than all returned before the call; made to be a column default';
@@ -9,6 +12,10 @@ COMMENT ON FUNCTION snowflake_next_batch(bigint) IS
     'the next n snowflake ids, in order';
 COMMENT ON FUNCTION snowflake_advance(bigint) IS
     'makes every snowflake id from now on greater than the given one, through restart and failover';
+COMMENT ON FUNCTION snowflake_next(bigint) IS
+    'the next snowflake id, greater than the given one, whichever server made that';
+COMMENT ON FUNCTION snowflake_observe(bigint) IS
+    'makes every snowflake id from now on greater than the given one, whichever server made that';
 
 COMMENT ON FUNCTION snowflake_generate(bigint) IS
     'a snowflake id of this moment with a sequence number of the caller''s own, and the node and epoch in force';

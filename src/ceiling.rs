@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 
 use pgrx::PgSqlErrorCode;
 use pgrx::prelude::*;
+use snowflake_core::ceiling::LEAD_MS;
 use snowflake_core::generator::check_clock_in_format;
 use snowflake_core::layout::Id;
 use snowflake_core::{Ceiling, GenerateError};
@@ -60,7 +61,7 @@ pub enum Need {
     /// how high to go: it may come from a clock that had leapt, and has been set right since.
     Id(i64),
     /// No id up to this one may be issued any more.
-    Advance(Id),
+    Given(Given),
 }
 
 impl Need {
@@ -69,7 +70,36 @@ impl Need {
         match self {
             Self::Ahead => 0,
             Self::Id(timestamp) => timestamp,
-            Self::Advance(id) => id.timestamp() + 1,
+            Self::Given(given) => given.id().timestamp() + 1,
+        }
+    }
+}
+
+/// An id that came from outside, and what it is for.
+#[derive(Clone, Copy)]
+pub enum Given {
+    /// An operator moves the generator over it.
+    Advance(Id),
+    /// It came in a message: an id of any server.
+    Observe(Id),
+}
+
+impl Given {
+    /// The id.
+    pub fn id(self) -> Id {
+        let (Self::Advance(id) | Self::Observe(id)) = self;
+        id
+    }
+
+    /// How far ahead of the clock it may be. The word will stand at it, or a millisecond after it, and must not be
+    /// further ahead than generation allows.
+    fn most_ahead_ms(self) -> i64 {
+        let generated = settings::max_clock_step_ms() - 1;
+        match self {
+            Self::Advance(_) => generated,
+            // The clocks are apart, and an honest server that has been restarted is as far ahead of its own as the
+            // ceiling led.
+            Self::Observe(_) => (settings::max_clock_skew_ms() + LEAD_MS).min(generated),
         }
     }
 }
@@ -86,14 +116,14 @@ pub fn raise(shared: &Shared, epoch_ms: i64, need: Need) {
     }
 }
 
-/// Refuses an advance that goes further than generation would follow, also where the ceiling need not be raised for it.
+/// Refuses an id that is too far ahead, also where the ceiling need not be raised for it.
 ///
 /// # Errors
 /// 22023 and the id where it is too far ahead of the clock; 54000 past the format's end.
-pub fn check_distance(shared: &Shared, epoch_ms: i64, id: Id) {
+pub fn check_distance(shared: &Shared, epoch_ms: i64, given: Given) {
     let look = Look::now(shared);
     let now = look.clock.wall.unix_ms() - epoch_ms;
-    if let Err(refusal) = check_advance(id, now) {
+    if let Err(refusal) = check_given(given, now) {
         refusal.raise(shared, &look);
     }
 }
@@ -113,7 +143,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
         shared.raise_lock.release();
         refusal.raise(shared, &look);
     }
-    let asked_for = if let Need::Advance(_) = need { need.timestamp() } else { 0 };
+    let asked_for = if let Need::Given(_) = need { need.timestamp() } else { 0 };
     let uptime_ms = (look.clock.machine_ns - shared.clock.started_ns.load(Ordering::Relaxed)) / NS_PER_MS;
     let ceiling = Ceiling::above(now.max(last.timestamp()).max(asked_for), uptime_ms);
     make_durable(ceiling.id);
@@ -131,7 +161,7 @@ fn raise_and_release(shared: &Shared, epoch_ms: i64, need: Need) {
 enum Refusal {
     Clock(GenerateError),
     Leap { by_ns: i64 },
-    TooFar { id: Id, ahead_ms: i64 },
+    TooFar { given: Given, ahead_ms: i64, most_ms: i64 },
 }
 
 fn check(shared: &Shared, look: &Look, now: i64, need: Need) -> Result<(), Refusal> {
@@ -142,19 +172,19 @@ fn check(shared: &Shared, look: &Look, now: i64, need: Need) -> Result<(), Refus
     // whose clock is only wrong.
     check_clock_in_format(now).map_err(Refusal::Clock)?;
     match need {
-        Need::Advance(id) => check_advance(id, now),
+        Need::Given(given) => check_given(given, now),
         Need::Ahead | Need::Id(_) => Ok(()),
     }
 }
 
-fn check_advance(id: Id, now: i64) -> Result<(), Refusal> {
-    // The word will stand a millisecond after the id, and must not be further ahead than generation allows.
-    let ahead_ms = id.timestamp() - now;
-    if ahead_ms >= settings::max_clock_step_ms() {
-        return Err(Refusal::TooFar { id, ahead_ms });
+fn check_given(given: Given, now: i64) -> Result<(), Refusal> {
+    let ahead_ms = given.id().timestamp() - now;
+    let most_ms = given.most_ahead_ms();
+    if ahead_ms > most_ms {
+        return Err(Refusal::TooFar { given, ahead_ms, most_ms });
     }
     // There has to be a millisecond for the word to go to.
-    let timestamp = Need::Advance(id).timestamp();
+    let timestamp = Need::Given(given).timestamp();
     check_clock_in_format(timestamp).map_err(Refusal::Clock)
 }
 
@@ -168,7 +198,12 @@ impl Refusal {
                 clock_watch::report_leap(shared, look, by_ns);
                 Err(GenerateError::ClockLeapt { by_ms: by_ns / NS_PER_MS, max_ms }).or_raise()
             }
-            Self::TooFar { id, ahead_ms } => errors::advance_too_far(id.get(), ahead_ms, max_ms),
+            Self::TooFar { given: Given::Advance(id), ahead_ms, .. } => {
+                errors::advance_too_far(id.get(), ahead_ms, max_ms)
+            }
+            Self::TooFar { given: Given::Observe(id), ahead_ms, most_ms } => {
+                errors::observed_too_far(id.get(), ahead_ms, most_ms)
+            }
         }
     }
 }

@@ -299,6 +299,24 @@ pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
     )
 }
 
+/// An id from a message that is further ahead of the clock than an honest server's can be.
+#[cold]
+pub fn observed_too_far(id: i64, by_ms: i64, most_ms: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("snowflake id {id} is {by_ms} ms ahead of the clock, must be at most {most_ms} ms"),
+        Some(
+            "The limit is snowflake.max_clock_skew and the two seconds that a server may be ahead after a restart, \
+             below snowflake.max_clock_step."
+                .to_owned(),
+        ),
+        Some(
+            "Check that the id was made with this server's snowflake.epoch, and the clocks of both servers. If they \
+             are to be that far apart, raise snowflake.max_clock_skew.",
+        ),
+    )
+}
+
 /// A time that PostgreSQL's timestamps cannot show.
 #[cold]
 pub fn timestamp_out_of_range(unix_ms: i128) -> ! {

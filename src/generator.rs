@@ -5,6 +5,10 @@
 //! looks as if it had been set back. Only the attempt that is made at once reads them the other way round, which leaves
 //! less time for a race to be lost in, and gives up where the clock looks set back.
 
+mod given;
+
+pub use given::{advance, next_after, observe};
+
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
@@ -73,23 +77,6 @@ pub fn batch(n: i64) -> impl Iterator<Item = Id> {
     })
 }
 
-/// Makes every id from now on greater than `id`, through restart and failover, and drops all sessions' blocks.
-///
-/// # Errors
-/// 22023 where `id` is further ahead of the clock than `snowflake.max_clock_step`, and those of [`next`].
-pub fn advance(id: Id) {
-    let generator = Generator::ready();
-    let shared = generator.shared;
-    if generator.last().timestamp() > id.timestamp() {
-        return;
-    }
-    ceiling::check_distance(shared, generator.epoch_ms, id);
-    while shared.limits.ceiling().timestamp() <= id.timestamp() {
-        ceiling::raise(shared, generator.epoch_ms, Need::Advance(id));
-    }
-    shared.word.raise(id).or_raise();
-}
-
 /// The epoch in force: that of this server's run where ids have been generated, else the one that is set.
 ///
 /// # Errors
@@ -133,7 +120,8 @@ impl Generator {
         }
         let seen = self.shared.word.last()?;
         let now = WallClock::now().unix_ms() - self.epoch_ms;
-        let id = block.take(seen, now, self.node, settings::max_clock_step_ms());
+        let observed = self.shared.word.observed();
+        let id = block.take(seen, observed, now, self.node, settings::max_clock_step_ms());
         BLOCK.set(block);
         id
     }

@@ -106,6 +106,11 @@ pub fn max_clock_step_ns() -> i64 {
     max_clock_step_ms() * NS_PER_MS
 }
 
+/// How far apart the clocks of servers that exchange ids may be, in milliseconds.
+pub fn max_clock_skew_ms() -> i64 {
+    MAX_CLOCK_SKEW_MS.load(Ordering::Relaxed).into()
+}
+
 /// Defines the settings and reserves their prefix.
 pub fn define() {
     let node_given = NODE_CHECK.value_given();

@@ -23,7 +23,7 @@ use snowflake_core::{Ceiling, Word};
 use crate::errors;
 
 /// Raised with every change of [`Shared`].
-const LAYOUT_VERSION: u32 = 1;
+const LAYOUT_VERSION: u32 = 2;
 /// One page (the smallest page size of the platforms PostgreSQL runs on).
 const SEGMENT_SIZE: usize = 4096;
 const _: () = assert!(size_of::<Shared>() <= SEGMENT_SIZE);

@@ -78,7 +78,7 @@ fn generator(criterion: &mut Criterion) {
         let mut block = Block::EMPTY;
         bencher.iter(|| {
             let seen = word.last().unwrap_or(Id::MIN);
-            block.take(seen, now, NODE, 86_400_000).or_else(|| {
+            block.take(seen, Id::MIN, now, NODE, 86_400_000).or_else(|| {
                 now += 1;
                 if let Ok(Answer::Reserved(reserved)) = word.reserve(&request(seen, now, 256)) {
                     block = reserved;

@@ -174,6 +174,14 @@ impl Id {
         Self(timestamp << TIMESTAMP_SHIFT | node.get() << NODE_ID_SHIFT | sequence_id)
     }
 
+    /// The id of a time and the bits below it, which the caller knows to be in range.
+    #[inline]
+    pub(crate) const fn from_time_and_bits(timestamp: i64, low_bits: i64) -> Self {
+        debug_assert!(timestamp >= 0 && timestamp <= TIMESTAMP_MS_MAX);
+        debug_assert!(low_bits >= 0 && low_bits < 1 << TIMESTAMP_SHIFT);
+        Self(timestamp << TIMESTAMP_SHIFT | low_bits)
+    }
+
     /// The id `n` numbers on, which the caller knows to be in the same millisecond and of the same node.
     #[inline]
     pub(crate) const fn plus(self, n: i64) -> Self {

@@ -317,7 +317,7 @@ mod generator {
             let now = if same.1 { block.last().timestamp() + near } else { now };
             let node = if same.2 { request.node } else { NodeId::new(node_id).unwrap() };
             let before = block;
-            match block.take(seen, now, node, max_clock_step_ms) {
+            match block.take(seen, Id::MIN, now, node, max_clock_step_ms) {
                 Some(id) => {
                     prop_assert_eq!(seen.timestamp(), id.timestamp());
                     prop_assert!(0 <= now && now <= id.timestamp());
@@ -371,11 +371,11 @@ mod generator {
         ) {
             let request = Request { now, want, max_clock_step_ms: step, ..request };
             if let Ok(Answer::Reserved(mut block)) = word_of(&request).reserve(&request) {
-                let _ = block.take(request.seen, want, request.node, now);
-                let _ = block.take(block.last(), word, request.node, step);
+                let _ = block.take(request.seen, block.last(), want, request.node, now);
+                let _ = block.take(block.last(), request.seen, word, request.node, step);
             }
             let mut empty = Block::EMPTY;
-            let _ = empty.take(request.seen, now, request.node, step);
+            let _ = empty.take(request.seen, Id::MIN, now, request.node, step);
             let id = Id::new(word.max(0)).unwrap();
             let _ = word_of(&request).raise(id);
             let _ = (Id::first_of(now), Id::last_of(now), id.unix_ms(now), min_id(now, want), max_id(now, want));

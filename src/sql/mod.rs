@@ -12,6 +12,7 @@ mod encrypt;
 mod foreign;
 mod generate;
 mod next;
+mod observe;
 mod range;
 mod row;
 mod settings;

@@ -159,7 +159,7 @@ fn block(shared: &Shared) -> u64 {
         static BLOCK: std::cell::Cell<Block> = const { std::cell::Cell::new(Block::EMPTY) };
     }
     let mut block = BLOCK.get();
-    let taken = block.take(shared.last(), now_ms(), NODE, i64::MAX);
+    let taken = block.take(shared.last(), Id::MIN, now_ms(), NODE, i64::MAX);
     let id = taken.unwrap_or_else(|| {
         block = reserve(shared, 64);
         block.take_reserved().unwrap_or(Id::MIN)

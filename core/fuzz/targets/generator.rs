@@ -75,6 +75,7 @@ impl History {
             3 => self.ceiling = Id::MAX,
             4 => self.take(session, bytes),
             5 => self.raise(any_id(bytes)),
+            6 => self.observe(any_id(bytes)),
             _ => self.reserve(session, bytes),
         }
         assert!(self.last() >= before, "the word went back");
@@ -94,13 +95,21 @@ impl History {
         }
     }
 
+    /// What `snowflake_observe` does.
+    fn observe(&mut self, id: Id) {
+        self.word.observe(id);
+        self.highest = self.highest.max(id.get());
+        assert!(self.last() >= id && self.word.has_passed(id));
+    }
+
     fn take(&mut self, session: usize, bytes: &mut Bytes) {
         let (seen, node, max_ms) = (self.last(), any_node(bytes), bytes.number());
         let block = &mut self.blocks[session];
-        let Some(id) = block.take(seen, self.now, node, max_ms) else { return };
+        let Some(id) = block.take(seen, self.word.observed(), self.now, node, max_ms) else { return };
         assert_eq!(id.timestamp(), seen.timestamp(), "a block outlived its millisecond");
         assert_eq!(id.node_id(), node.get());
         assert!((0..=id.timestamp()).contains(&self.now) && id.timestamp() - self.now <= max_ms);
+        assert!(id > self.word.observed(), "a block went on below an observed id");
         assert!(id <= seen && self.handed_out.insert(id), "{id:?} came twice");
     }
 

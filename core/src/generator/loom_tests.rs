@@ -14,7 +14,7 @@ use loom::thread;
 use std::vec::Vec;
 
 use super::*;
-use crate::layout::compose;
+use crate::layout::{SEQUENCE_ID_MAX, compose};
 
 const MS: i64 = 100;
 
@@ -90,7 +90,7 @@ impl Session {
         loop {
             let seen = self.server.word.last().expect("the word is started");
             let now = self.server.clock.load(Ordering::Acquire) as i64;
-            if let Some(id) = self.block.take(seen, now, self.node, i64::MAX) {
+            if let Some(id) = self.block.take(seen, self.server.word.observed(), now, self.node, i64::MAX) {
                 return id;
             }
             let request = Request {
@@ -290,6 +290,58 @@ fn raising_by_hand_ends_every_block_and_lowers_nothing() {
         raiser.join().unwrap();
         assert_distinct(&ids);
         assert!(server.word.last().unwrap() > raised);
+    });
+}
+
+// The id may be one of a session's own, of the very millisecond whose ids it has in its block.
+#[test]
+fn what_was_observed_comes_before_every_id_from_then_on() {
+    bounded(2, || {
+        let server = Server::started_at(at(MS - 1, 1, 7));
+        let (id, observing) = (at(MS, 1, 1), server.clone());
+        let observer = thread::spawn(move || {
+            if !observing.word.has_passed(id) {
+                observing.word.observe(id);
+            }
+            observing.returned.fetch_max(id.get() as u64, Ordering::AcqRel);
+        });
+        let threads = [3, 1].map(|want| {
+            let mut session = Session::new(&server, 1, want);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let after = session.server.word.has_passed(id);
+                    let next = session.next();
+                    assert!(!after || next > id);
+                }
+                session.ids
+            })
+        });
+        let ids = threads.map(|thread| thread.join().unwrap());
+        observer.join().unwrap();
+        assert_distinct(&ids);
+    });
+}
+
+// Two sessions observe the same id: also the one that finds it observed must have the word behind it.
+#[test]
+fn whoever_finds_it_observed_is_past_it() {
+    loom::model(|| {
+        let server = Server::started_at(at(MS - 1, 1, 7));
+        let id = at(MS, 9, 0);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let mut session = Session::new(&server, 1, 1);
+                thread::spawn(move || {
+                    if !session.server.word.has_passed(id) {
+                        session.server.word.observe(id);
+                    }
+                    assert!(session.next() > id);
+                    session.ids
+                })
+            })
+            .collect();
+        let ids: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert_distinct(&ids);
     });
 }
 

@@ -3,11 +3,13 @@
 //! "Case n" refers to faults that other id generators had in public, each with the small input that showed it.
 
 mod block;
+mod observe;
 mod rules;
+mod series;
 mod word;
 
 use super::*;
-use crate::layout::{NODE_ID_MAX, compose};
+use crate::layout::{NODE_ID_MAX, SEQUENCE_ID_MAX, compose};
 
 /// How far the clock may stand behind in these tests.
 const MAX_STEP: i64 = 1_000;

@@ -42,6 +42,9 @@ pub fn next(session: &mut Session, shared: &mut Shared, ctx: &mut Context) {
     }
     session.call = if ctx.plan.advances && ctx.random.one_in(10) {
         Call::Advance(somewhere(shared, ctx))
+    } else if ctx.plan.messages && ctx.random.one_in(2) {
+        let id = ctx.random.pick(&ctx.said);
+        if ctx.random.one_in(3) { Call::Observe(id) } else { Call::After(id) }
     } else if ctx.plan.batches && ctx.random.one_in(3) {
         let left = ctx.random.pick(&[2, 5, 256, 700, 4_096, 4_500]);
         Call::Batch { left, one_by_one: left < 10 }

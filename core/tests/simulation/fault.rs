@@ -48,13 +48,23 @@ pub enum Fault {
     AdvanceJudgedByOldReading,
     /// An advance moves a word that is not started.
     AdvanceBeforeStart,
+    /// An id is observed, and the word raised without waiting for the ceiling.
+    ObservedNotDurable,
+    /// An answer is made without raising the word.
+    CauseForgotten,
+    /// Blocks go on below an id that was observed.
+    ObservedBelowBlocks,
+    /// The word leaves the millisecond of an id that was observed.
+    ObservedMillisecondLeft,
+    /// An id ahead of the clock is refused, however little.
+    NoSkewAllowed,
     /// A server takes a node number while ids of it that another server has issued are still ahead of its own.
     NodeTakenTooEarly,
 }
 
 impl Fault {
     /// Each fault, with the rule that it must be seen to break.
-    pub const ALL: [(Self, Rule); 22] = [
+    pub const ALL: [(Self, Rule); 27] = [
         (Self::NoCeilingCheck, Rule::AboveWhatSurvived),
         (Self::PublishesUnflushed, Rule::AboveWhatSurvived),
         (Self::StartsAtClock, Rule::AboveWhatSurvived),
@@ -76,6 +86,11 @@ impl Fault {
         (Self::AdvanceNotDurable, Rule::AboveWhatSurvived),
         (Self::AdvanceJudgedByOldReading, Rule::CeilingNotPoisoned),
         (Self::AdvanceBeforeStart, Rule::AboveWhatSurvived),
+        (Self::ObservedNotDurable, Rule::AboveWhatSurvived),
+        (Self::CauseForgotten, Rule::AfterItsCause),
+        (Self::ObservedBelowBlocks, Rule::AfterItsCause),
+        (Self::ObservedMillisecondLeft, Rule::AnswersStayWithTheClocks),
+        (Self::NoSkewAllowed, Rule::HonestCauseTaken),
         (Self::NodeTakenTooEarly, Rule::Distinct),
     ];
 }

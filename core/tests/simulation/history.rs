@@ -34,6 +34,9 @@ pub struct Plan {
     pub failovers: bool,
     pub reloads: bool,
     pub advances: bool,
+    /// Ids go from server to server, and are answered.
+    pub messages: bool,
+    pub max_clock_skew_ms: i64,
     pub batches: bool,
     pub prepares: bool,
     /// A server that comes up, issues a few ids, and crashes, again and again, with a steady clock.
@@ -64,6 +67,8 @@ impl Plan {
             failovers: random.one_in(3),
             reloads: random.one_in(3),
             advances: random.one_in(4),
+            messages: random.one_in(3),
+            max_clock_skew_ms: random.pick(&[0, 1_000, 10_000]),
             batches: random.one_in(3),
             prepares: random.one_in(4),
             crash_loop: false,
@@ -80,6 +85,7 @@ impl Plan {
             plan.at_an_end = true;
             plan.now_ms =
                 random.pick(&[-2, 0, 3, TIMESTAMP_MS_MAX - 5, TIMESTAMP_MS_MAX, TIMESTAMP_MS_MAX + 2]);
+            plan.messages = false;
         }
         plan
     }
@@ -92,7 +98,12 @@ impl Plan {
         self.step_ns = random.pick(&[10_000, 100_000]);
         (self.clock_trouble, self.failovers, self.reloads) = (false, false, false);
         // Where a millisecond is used up again and again, what is ahead of the clock stays ahead.
-        (self.advances, self.batches, self.caches) = (false, false, &[1]);
+        (self.advances, self.messages, self.batches, self.caches) = (false, false, false, &[1]);
+    }
+
+    /// Whether nothing happens that takes a word away from its clock but messages.
+    pub fn is_steady(&self) -> bool {
+        !(self.clock_trouble || self.crashes || self.failovers || self.advances)
     }
 }
 
@@ -107,6 +118,8 @@ pub struct Tally {
     pub raises: i64,
     pub refused: i64,
     pub advances: i64,
+    pub observed: i64,
+    pub answers: i64,
     pub prepared: i64,
     pub prepared_committed: i64,
     pub clock_events: i64,
@@ -138,6 +151,10 @@ pub struct Context<'a> {
     xids: u32,
     /// The highest id that each server has issued of each node number.
     highest: [[Id; NODES.len()]; 2],
+    /// The last ids that clients of any server have told of.
+    pub said: [Id; 4],
+    /// The wall clock that is furthest ahead, minus the running time, where nobody touches a clock.
+    pub furthest_offset: i64,
 }
 
 impl Context<'_> {
@@ -188,12 +205,16 @@ pub fn run(
         fault,
         xids: 0,
         highest,
+        said: [Id::MIN; 4],
+        furthest_offset: i64::MIN,
     };
     let mut servers: Vec<Server> = (0..ctx.plan.servers)
         .map(|number| {
             let apart = ctx.random.pick(&[0, 1, 20, 3_000]) * number as i64;
             let apart = ctx.random.within(-apart, apart) * NS_PER_MS;
-            let machine = Machine::new(ctx.plan.now_ms * NS_PER_MS - ctx.t + apart);
+            let offset = ctx.plan.now_ms * NS_PER_MS - ctx.t + apart;
+            ctx.furthest_offset = ctx.furthest_offset.max(offset);
+            let machine = Machine::new(offset);
             Server::new(number, NodeId::new(NODES[number]).unwrap(), machine, &mut ctx)
         })
         .collect();
@@ -249,7 +270,7 @@ fn settle(servers: &mut [Server], ctx: &mut Context, trace: bool) -> Result<(), 
     for server in &mut *servers {
         // No more advances.
         for number in 0..ctx.plan.sessions {
-            if matches!(server.sessions[number].call, Call::Advance(_)) {
+            if matches!(server.sessions[number].call, Call::Advance(_) | Call::Observe(_) | Call::After(_)) {
                 server.kill(number, ctx);
             }
         }

@@ -7,7 +7,7 @@
 //! | module | is |
 //! |---|---|
 //! | [`history`] | the plan of a history and its run |
-//! | [`session`], [`raise`], [`advance`] | the driver of the core, one step at a time |
+//! | [`session`], [`raise`], [`advance`], [`observe`] | the driver of the core, one step at a time |
 //! | [`client`] | what is done with ids |
 //! | [`server`], [`wal`], [`machine`] | shared memory, what survives it, and the clocks |
 //! | [`events`] | what the world does |
@@ -25,6 +25,7 @@ mod events;
 mod fault;
 mod history;
 mod machine;
+mod observe;
 mod oracle;
 mod raise;
 mod random;

@@ -26,6 +26,14 @@ pub enum Rule {
     /// After a crash, every id is greater than every id returned before; after a failover, than those of the rows
     /// that survived.
     AboveWhatSurvived,
+    /// No effect before its cause: an answer is greater than what it answers, and all ids are greater than one that was
+    /// observed before they were asked for, whichever server made it.
+    AfterItsCause,
+    /// However fast servers answer each other, no id is dated more than a millisecond ahead of the clock that is
+    /// furthest ahead, where clocks are steady.
+    AnswersStayWithTheClocks,
+    /// Where clocks are within the skew that is allowed, no cause is refused.
+    HonestCauseTaken,
     /// An id is of the node number that its call saw.
     OwnNode,
     /// An id is not dated ahead of the clock further than a start, an advance, or the clock itself accounts for.
@@ -85,7 +93,8 @@ pub fn returned(
     let strict = match session.call {
         Call::Single => session.cache == 1,
         Call::Batch { .. } => session.first_of_call,
-        Call::Advance(_) => false,
+        Call::After(_) => true,
+        Call::Advance(_) | Call::Observe(_) => false,
     };
     let node = session.node;
     check(ctx, Rule::OwnNode, first.node_id() == node.get() && last.node_id() == node.get(), || {
@@ -99,6 +108,11 @@ pub fn returned(
     })?;
     check(ctx, Rule::AboveWhatWasReturned, !strict || first > session.advanced_before, || {
         show("was advanced over before the call", session.advanced_before)
+    })?;
+    let after = if let Call::After(cause) = session.call { cause } else { Id::MIN };
+    check(ctx, Rule::AfterItsCause, first > after, || show("is its cause", after))?;
+    check(ctx, Rule::AfterItsCause, first > session.observed_before, || {
+        show("was observed before the call", session.observed_before)
     })?;
     let in_order =
         first.timestamp() >= session.returned_before.timestamp() && first > session.advanced_before;
@@ -119,6 +133,10 @@ pub fn returned(
     check(ctx, Rule::NotBehindClock, touched || (first.timestamp() + 1) * NS_PER_MS > wall, || {
         format!("{first:?} is dated before {wall} ns, when its call began")
     })?;
+    let of_all = last.timestamp() * NS_PER_MS - ctx.t - ctx.furthest_offset;
+    check(ctx, Rule::AnswersStayWithTheClocks, !ctx.plan.is_steady() || of_all <= NS_PER_MS, || {
+        format!("{last:?} is {of_all} ns ahead of every clock")
+    })?;
     let allowed = if ctx.went_ahead { NS_PER_MS } else { 0 };
     check(ctx, Rule::Converges, !ctx.clock_has_passed || ahead <= allowed, || {
         format!("{last:?} is still {ahead} ns ahead of the clock")
@@ -134,6 +152,15 @@ fn describe(ctx: &Context, session: &Session, shared: &Shared, id: Id, what: &st
         id.fields(),
         than.fields()
     )
+}
+
+/// An id from a message was refused as too far ahead.
+pub fn cause_refused(id: Id, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
+    let apart = ctx.t + ctx.furthest_offset - shared.machine.honest(ctx.t);
+    let within = ctx.plan.is_steady() && apart <= ctx.plan.max_clock_skew_ms * NS_PER_MS;
+    check(ctx, Rule::HonestCauseTaken, !within, || {
+        format!("{id:?} was refused, with clocks {apart} ns apart")
+    })
 }
 
 /// The clock has been read, after the word.

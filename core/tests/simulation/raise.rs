@@ -33,6 +33,7 @@ pub struct Raise {
 pub enum Then {
     Again,
     Advance,
+    Observe,
     Return { first: Id, last: Id },
 }
 
@@ -113,7 +114,7 @@ impl Raise {
             }
             Stage::Append => {
                 let ceiling = self.ceiling(shared, ctx);
-                if self.then == Then::Advance {
+                if self.is_asked_for() {
                     oracle::excuse_advance(self.timestamp, session, shared, ctx);
                 }
                 oracle::ceiling_written(&ceiling, self.wall, shared, ctx)?;
@@ -158,6 +159,7 @@ impl Raise {
         session.at = match self.then {
             Then::Again => At::Word,
             Then::Advance => At::AdvanceCeiling,
+            Then::Observe => At::ObserveCeiling,
             Then::Return { first, last } => At::Return { first, last },
         };
     }
@@ -190,13 +192,22 @@ impl Raise {
         Ok(matches!(step, ClockStep::Ahead(by) if by > max) && !ctx.has(Fault::NoLeapCheck))
     }
 
-    /// Whether an advance goes further than is allowed, by the clock that has just been found not to have leapt. The
-    /// reading that the advance began with may have come from a clock that had.
+    /// Whether the ceiling is to cover an id that was not this server's to make.
+    fn is_asked_for(&self) -> bool {
+        matches!(self.then, Then::Advance | Then::Observe)
+    }
+
+    /// Whether an id given goes further than is allowed, by the clock that has just been found not to have leapt. The
+    /// reading that the call began with may have come from a clock that had.
     fn goes_too_far(&self, session: &Session, ctx: &Context) -> bool {
         let ahead = self.timestamp - self.wall.div_euclid(NS_PER_MS);
-        self.then == Then::Advance
-            && ahead > session.max_clock_step_ms
-            && !ctx.has(Fault::AdvanceJudgedByOldReading)
+        let most = match self.then {
+            Then::Advance => session.max_clock_step_ms,
+            // The millisecond to cover is the one after the id.
+            Then::Observe => session.most_ahead_ms(ctx) + 1,
+            Then::Again | Then::Return { .. } => i64::MAX,
+        };
+        ahead > most && !ctx.has(Fault::AdvanceJudgedByOldReading)
     }
 
     /// Led from the clock that was compared, or from the word where that is ahead. The millisecond of a refused id
@@ -207,7 +218,7 @@ impl Raise {
         let now = wall.div_euclid(NS_PER_MS);
         let last = shared.word.last().map_or(0, Id::timestamp);
         let asked_for =
-            if self.then == Then::Advance || ctx.has(Fault::CeilingFromAnswer) { self.timestamp } else { 0 };
+            if self.is_asked_for() || ctx.has(Fault::CeilingFromAnswer) { self.timestamp } else { 0 };
         let uptime_ms =
             if ctx.has(Fault::FullLeadAtStart) { i64::MAX } else { (ctx.t - shared.up_since) / NS_PER_MS };
         Ceiling::above(now.max(last).max(asked_for), uptime_ms)

@@ -40,6 +40,8 @@ pub struct Shared {
     pub returned: Id,
     /// The highest id that an advance which has returned was given.
     pub advanced: Id,
+    /// The highest id that was observed in this life, by a call that has returned.
+    pub observed: Id,
     /// What this life must stay above.
     pub survived: Id,
     /// Ranges of ids that somebody may still hold.
@@ -75,6 +77,7 @@ impl Server {
             lives: 0,
             returned: Id::MIN,
             advanced: Id::MIN,
+            observed: Id::MIN,
             survived: Id::MIN,
             kept: Vec::new(),
         };
@@ -88,7 +91,12 @@ impl Server {
         ctx.tally.crashes_in_a_raise += i64::from(self.shared.raise_lock.is_some());
         self.shared.wal.crash(&mut ctx.random);
         // Whatever a client has seen counts, with or without its row.
-        self.shared.survived = self.shared.survived.max(self.shared.returned).max(self.shared.advanced);
+        self.shared.survived = self
+            .shared
+            .survived
+            .max(self.shared.returned)
+            .max(self.shared.advanced)
+            .max(self.shared.observed);
         self.shared.machine.reboot(ctx.t);
         self.boot(ctx, gap, 0)
     }
@@ -120,6 +128,7 @@ impl Server {
         shared.prepared = shared.wal.prepared();
         shared.returned = shared.survived;
         shared.advanced = Id::MIN;
+        shared.observed = Id::MIN;
         shared.lives += 1;
         for session in &mut self.sessions {
             *session = Session::new(session.number, shared.node, ctx);

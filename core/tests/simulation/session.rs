@@ -23,6 +23,10 @@ pub enum Call {
         one_by_one: bool,
     },
     Advance(Id),
+    /// Every id from now on is to be greater.
+    Observe(Id),
+    /// One id, greater than this one.
+    After(Id),
 }
 
 /// What the session does next.
@@ -47,6 +51,11 @@ pub enum At {
     AdvanceWall,
     AdvanceCeiling,
     AdvanceRaise,
+    ObserveWord,
+    ObserveWall,
+    ObserveCeiling,
+    ObserveFollow,
+    ObserveBlocks,
     Insert { first: Id, last: Id },
     Commit { prepare: bool },
     Flush(usize),
@@ -86,6 +95,7 @@ pub struct Session {
     pub first_of_call: bool,
     pub returned_before: Id,
     pub advanced_before: Id,
+    pub observed_before: Id,
     pub last_returned: Id,
 }
 
@@ -114,6 +124,7 @@ impl Session {
             first_of_call: true,
             returned_before: Id::MIN,
             advanced_before: Id::MIN,
+            observed_before: Id::MIN,
             last_returned: Id::MIN,
         }
     }
@@ -151,6 +162,11 @@ impl Session {
             At::AdvanceWord | At::AdvanceWall | At::AdvanceCeiling | At::AdvanceRaise => {
                 return self.advance(shared, ctx);
             }
+            At::ObserveWord
+            | At::ObserveWall
+            | At::ObserveCeiling
+            | At::ObserveFollow
+            | At::ObserveBlocks => return self.observe(shared, ctx),
         }
         Ok(())
     }
@@ -164,15 +180,17 @@ impl Session {
         }
         self.returned_before = shared.returned;
         self.advanced_before = shared.advanced;
+        self.observed_before = shared.observed;
         self.used_up = None;
         self.at_once = self.call == Call::Single;
         let from_block = match self.call {
             Call::Single => self.cache > 1 || ctx.has(Fault::BlockOutlivesCache),
             Call::Batch { .. } => !self.first_of_call,
-            Call::Advance(_) => false,
+            Call::Advance(_) | Call::Observe(_) | Call::After(_) => false,
         };
         self.at = match self.call {
             Call::Advance(_) => At::AdvanceWord,
+            Call::Observe(_) | Call::After(_) => At::ObserveWord,
             _ if from_block && self.block.remaining() > 0 => At::BlockWord,
             _ => At::Word,
         };
@@ -190,7 +208,7 @@ impl Session {
         let taken = if ctx.has(Fault::BlockNeverEnds) {
             self.block.take_reserved()
         } else {
-            self.block.take(self.seen, now, self.node, self.max_clock_step_ms)
+            self.block.take(self.seen, shared.word.observed(), now, self.node, self.max_clock_step_ms)
         };
         self.at = taken.map_or(At::Word, |id| At::Return { first: id, last: id });
     }
@@ -217,7 +235,11 @@ impl Session {
             shared.machine.excuse_word_at(ctx.t, ceiling.timestamp());
         }
         shared.word.start(ceiling);
-        self.at = if matches!(self.call, Call::Advance(_)) { At::AdvanceWord } else { At::Word };
+        self.at = match self.call {
+            Call::Advance(_) => At::AdvanceWord,
+            Call::Observe(_) | Call::After(_) => At::ObserveWord,
+            _ => At::Word,
+        };
     }
 
     /// Read before the wall clock, while `since` is read after it: so the wall clock, where it is steady, has
@@ -389,6 +411,9 @@ impl Session {
         let count = last.get() - first.get() + 1;
         ctx.tally.ids += count;
         ctx.issued(shared.number, last);
+        ctx.tally.answers += i64::from(matches!(self.call, Call::After(_)));
+        let place = ctx.random.below(ctx.said.len() as i64) as usize;
+        ctx.said[place] = last;
         shared.returned = shared.returned.max(last);
         shared.kept.push((first, last));
         self.last_returned = last;

@@ -65,9 +65,9 @@ mod order {
     fn both_ways_of_taking_share_the_numbers() {
         let mut block = five();
         assert_eq!(block.take_reserved(), Some(at(100, 1, 8)));
-        assert_eq!(block.take(at(100, 1, 12), 100, node(1), MAX_STEP), Some(at(100, 1, 9)));
+        assert_eq!(block.take(at(100, 1, 12), Id::MIN, 100, node(1), MAX_STEP), Some(at(100, 1, 9)));
         assert_eq!(block.take_reserved(), Some(at(100, 1, 10)));
-        assert_eq!(block.take(at(100, 1, 12), 100, node(1), MAX_STEP), Some(at(100, 1, 11)));
+        assert_eq!(block.take(at(100, 1, 12), Id::MIN, 100, node(1), MAX_STEP), Some(at(100, 1, 11)));
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod order {
         let mut block = Block::EMPTY;
         assert_eq!((block.remaining(), block.last()), (0, Id::MIN));
         assert_eq!(block.take_reserved(), None);
-        assert_eq!(block.take(at(0, 0, 1), 0, node(0), MAX_STEP), None);
+        assert_eq!(block.take(at(0, 0, 1), Id::MIN, 0, node(0), MAX_STEP), None);
     }
 }
 
@@ -83,7 +83,7 @@ mod validity {
     use super::*;
 
     fn take(seen: Id, now: i64) -> Option<Id> {
-        five().take(seen, now, node(1), MAX_STEP)
+        five().take(seen, Id::MIN, now, node(1), MAX_STEP)
     }
 
     #[test]
@@ -117,8 +117,8 @@ mod validity {
     fn outlives_a_step_back_as_far_as_allowed() {
         let mut block = reserved(&Request { want: 5, ..request(at(5_000, 1, 7), 5_000) });
         let seen = block.last();
-        assert_eq!(block.take(seen, 5_000 - MAX_STEP, node(1), MAX_STEP), Some(at(5_000, 1, 8)));
-        assert_eq!(block.take(seen, 5_000 - MAX_STEP - 1, node(1), MAX_STEP), None);
+        assert_eq!(block.take(seen, Id::MIN, 5_000 - MAX_STEP, node(1), MAX_STEP), Some(at(5_000, 1, 8)));
+        assert_eq!(block.take(seen, Id::MIN, 5_000 - MAX_STEP - 1, node(1), MAX_STEP), None);
     }
 
     // A clock that `reserve` would refuse ends the block too, so that the caller meets the refusal.
@@ -126,14 +126,14 @@ mod validity {
     fn ends_where_the_clock_goes_before_the_epoch() {
         assert_eq!(take(at(100, 1, 12), 0), Some(at(100, 1, 8)));
         for now in [-1, i64::MIN] {
-            assert_eq!(five().take(at(100, 1, 12), now, node(1), i64::MAX), None);
+            assert_eq!(five().take(at(100, 1, 12), Id::MIN, now, node(1), i64::MAX), None);
         }
     }
 
     #[test]
     fn ends_with_the_node_number() {
         for node_id in [0, 2, NODE_ID_MAX] {
-            assert_eq!(five().take(at(100, 1, 12), 100, node(node_id), MAX_STEP), None);
+            assert_eq!(five().take(at(100, 1, 12), Id::MIN, 100, node(node_id), MAX_STEP), None);
         }
     }
 
@@ -143,13 +143,13 @@ mod validity {
         let wanted = Request { want: 5, ..request(at(100, 1, 7), 100) };
         let Ok(Answer::Reserved(mut block)) = word.reserve(&wanted) else { panic!("nothing reserved") };
         word.raise(at(100, 0, 0)).unwrap();
-        assert_eq!(block.take(word.last().unwrap(), 100, node(1), MAX_STEP), None);
+        assert_eq!(block.take(word.last().unwrap(), Id::MIN, 100, node(1), MAX_STEP), None);
     }
 
     #[test]
     fn a_refusal_takes_nothing() {
         let mut block = five();
-        assert_eq!(block.take(at(101, 1, 0), 100, node(1), MAX_STEP), None);
+        assert_eq!(block.take(at(101, 1, 0), Id::MIN, 100, node(1), MAX_STEP), None);
         assert_eq!(block.remaining(), 5);
     }
 }

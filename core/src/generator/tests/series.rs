@@ -1,0 +1,82 @@
+//! Other layouts than the snowflake's, by the same generator.
+
+use super::*;
+
+/// A layout with 8 bits of sequence and 14 above it, whose ids never are ahead of the clock.
+#[derive(Debug, Clone, Copy)]
+struct Bound(i64);
+
+impl Series for Bound {
+    const SEQUENCE_BITS: u32 = 8;
+    const MAY_LEAD_CLOCK: bool = false;
+
+    fn number(self) -> i64 {
+        self.0
+    }
+}
+
+fn bits(timestamp: i64, number: i64, sequence_id: i64) -> Id {
+    Id::new(timestamp << 22 | number << 8 | sequence_id).unwrap()
+}
+
+fn wanted(seen: Id, now: i64, number: i64) -> Request<Bound> {
+    let Request { ceiling, max_clock_step_ms, want, waited_for, first_sequence_id, .. } = request(seen, now);
+    Request {
+        seen,
+        now,
+        node: Bound(number),
+        ceiling,
+        max_clock_step_ms,
+        want,
+        waited_for,
+        first_sequence_id,
+    }
+}
+
+fn first_of(request: &Request<Bound>) -> Option<Id> {
+    match word_at(request.seen).reserve(request) {
+        Ok(Answer::Reserved(mut block)) => block.take_reserved(),
+        Ok(Answer::UsedUp) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_series_says_what_is_its_own() {
+    let id = bits(100, 5, 7);
+    assert_eq!(Bound(5).id(100, 7), id);
+    assert!(Bound(5).has(id) && !Bound(4).has(id) && !Bound(6).has(id));
+    assert_eq!(Bound::sequence_id_of(id), 7);
+    assert_eq!(Bound(16_383).id(0, 255).get(), (1 << 22) - 1);
+    assert_eq!(node(5).id(100, 7), at(100, 5, 7));
+    assert!(node(5).has(at(3, 5, 9)) && !node(5).has(at(3, 4, 9)));
+}
+
+#[test]
+fn counts_as_far_as_its_sequence_goes() {
+    assert_eq!(first_of(&wanted(bits(99, 5, 7), 100, 5)), Some(bits(100, 5, 0)));
+    assert_eq!(first_of(&wanted(bits(100, 5, 7), 100, 5)), Some(bits(100, 5, 8)));
+    assert_eq!(first_of(&wanted(bits(100, 5, 254), 100, 5)), Some(bits(100, 5, 255)));
+    assert_eq!(first_of(&wanted(bits(100, 5, 255), 100, 5)), None);
+    assert_eq!(first_of(&wanted(bits(100, 4, 255), 100, 5)), Some(bits(100, 5, 0)));
+    let block = Request { want: 256, ..wanted(bits(100, 5, 250), 100, 5) };
+    let Ok(Answer::Reserved(block)) = word_at(block.seen).reserve(&block) else { panic!("nothing") };
+    assert_eq!((block.last(), block.remaining()), (bits(100, 5, 255), 5));
+    let mut block = block;
+    assert_eq!(block.take(bits(100, 5, 255), Id::MIN, 100, Bound(4), MAX_STEP), None);
+    assert_eq!(block.take(bits(100, 5, 255), Id::MIN, 100, Bound(5), MAX_STEP), Some(bits(100, 5, 251)));
+}
+
+#[test]
+fn one_that_must_not_lead_the_clock_waits_for_it() {
+    // Neither what is left of a millisecond that the clock has not reached, nor a step after a wait, nor one beside a
+    // higher number.
+    assert_eq!(first_of(&wanted(bits(101, 5, 7), 100, 5)), None);
+    assert_eq!(first_of(&wanted(bits(101, 4, 7), 100, 5)), None);
+    let full = bits(100, 5, 255);
+    assert_eq!(first_of(&Request { waited_for: Some(full), ..wanted(full, 100, 5) }), None);
+    assert_eq!(first_of(&wanted(bits(100, 9, 0), 100, 5)), None);
+    assert_eq!(first_of(&wanted(bits(100, 9, 0), 101, 5)), Some(bits(101, 5, 0)));
+    let behind = wanted(bits(5_000, 5, 7), 5_000 - MAX_STEP - 1, 5);
+    assert!(matches!(word_at(behind.seen).reserve(&behind), Err(GenerateError::ClockBehind { .. })));
+}
