@@ -10,6 +10,7 @@ mod clock_watch;
 mod errors;
 mod generator;
 mod permutation;
+mod sequencer;
 mod settings;
 mod shared;
 mod spread;

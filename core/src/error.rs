@@ -8,6 +8,7 @@ use core::fmt;
 use crate::base32::{self, Base32};
 use crate::layout::{ID_MAX, Id, NODE_ID_MAX, SEQUENCE_ID_MAX, TIMESTAMP_BITS, TIMESTAMP_MS_MAX};
 use crate::uuid::UNIX_MS_MAX;
+use crate::vector::NODES_MAX;
 
 /// A value that does not fit its field of the id. The variant carries the value received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,85 @@ impl fmt::Display for FieldError {
 }
 
 impl core::error::Error for FieldError {}
+
+/// A value that does not fit its field of a design's id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DesignFieldError {
+    /// The name of the field.
+    pub field: &'static str,
+    /// The largest value it holds.
+    pub max: i64,
+    /// The value received.
+    pub got: i64,
+}
+
+impl fmt::Display for DesignFieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { field, max, got } = self;
+        write!(f, "{field} must be in [0, {max}], got {got}")
+    }
+}
+
+impl core::error::Error for DesignFieldError {}
+
+/// Why there is no such vector clock, or none of its ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorError {
+    /// A number of nodes outside `1..=NODES_MAX`.
+    Nodes(i64),
+    /// A node that has no counter.
+    Node {
+        /// The node number.
+        node: i64,
+        /// How many nodes have one, from 0 on.
+        nodes: i64,
+    },
+    /// A counter that does not fit its bits.
+    Counter {
+        /// Whose it is.
+        node: i64,
+        /// The largest value it holds.
+        max: i64,
+        /// The value received.
+        got: i64,
+    },
+    /// A counter at its end.
+    Exhausted {
+        /// Whose it is.
+        node: i64,
+        /// The value it has.
+        max: i64,
+    },
+    /// An id that no clock of so many nodes has made.
+    Foreign {
+        /// The id.
+        id: i64,
+        /// How many nodes there are.
+        nodes: i64,
+    },
+}
+
+impl fmt::Display for VectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Nodes(got) => {
+                write!(f, "number of nodes of a vector clock must be in [1, {NODES_MAX}], got {got}")
+            }
+            Self::Node { node, nodes } => {
+                write!(f, "node number {node} has no counter in a vector clock of {nodes} nodes")
+            }
+            Self::Counter { node, max, got } => {
+                write!(f, "counter of node {node} must be in [0, {max}], got {got}")
+            }
+            Self::Exhausted { node, max } => {
+                write!(f, "the vector clock's counter of node {node} is at its end, {max}")
+            }
+            Self::Foreign { id, nodes } => write!(f, "id {id} is not of a vector clock of {nodes} nodes"),
+        }
+    }
+}
+
+impl core::error::Error for VectorError {}
 
 /// Why the generator refuses to issue ids at the moment. All times are milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

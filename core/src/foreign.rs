@@ -6,7 +6,7 @@ use crate::layout::{EPOCH_MS_DEFAULT, Id, NODE_ID_BITS, SEQUENCE_ID_BITS, TIMEST
 
 const US_PER_MS: i64 = 1_000;
 /// Bits of an id that are not its sign.
-const ID_BITS: u32 = i64::BITS - 1;
+pub(crate) const ID_BITS: u32 = i64::BITS - 1;
 
 /// One field of an id: `bits` wide, and `shift` bits above the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +20,18 @@ pub struct Field {
 }
 
 impl Field {
-    const fn new(shift: u32, bits: u32, meaning: &'static str) -> Self {
+    pub(crate) const fn new(shift: u32, bits: u32, meaning: &'static str) -> Self {
         assert!(bits > 0 && shift + bits <= ID_BITS, "a field lies within the 63 bits of an id");
         Self { shift, bits, meaning }
     }
 
-    const fn of(self, id: Id) -> i64 {
-        id.get() >> self.shift & ((1 << self.bits) - 1)
+    /// The largest value it holds.
+    pub const fn max(self) -> i64 {
+        i64::MAX >> (ID_BITS - self.bits)
+    }
+
+    pub(crate) const fn of(self, id: Id) -> i64 {
+        id.get() >> self.shift & self.max()
     }
 }
 

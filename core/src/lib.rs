@@ -8,6 +8,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`layout`] | the three fields of an id, composing and decoding |
+//! | [`designs`], [`vector`] | the layouts of the sequencer's designs, and the arithmetic of a vector clock |
 //! | [`foreign`] | the layouts of other generators' ids |
 //! | [`base32`], [`uuid`] | an id as text and as a UUID, and back |
 //! | [`generator`] | the word, the reservation of ids and the session's block |
@@ -24,15 +25,17 @@ extern crate std;
 pub mod base32;
 pub mod ceiling;
 pub mod clock_step;
+pub mod designs;
 pub mod error;
 pub mod foreign;
 pub mod generator;
 pub mod layout;
 mod sync;
 pub mod uuid;
+pub mod vector;
 
 pub use ceiling::Ceiling;
 pub use clock_step::ClockStep;
-pub use error::{Base32Error, FieldError, GenerateError, UuidError};
+pub use error::{Base32Error, DesignFieldError, FieldError, GenerateError, UuidError, VectorError};
 pub use generator::{Answer, Block, Request, Word};
 pub use layout::{Fields, Id, NodeId};

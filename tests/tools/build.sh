@@ -32,7 +32,7 @@ private_copy() {
     tar -C "$pkglibdir" --exclude=./bitcode -cf - . | tar -C "$new$pkglibdir" -xf -
     cp -a "$sharedir/." "$new$sharedir/"
     # An installed snowflake does not belong in a fresh copy.
-    rm -f "$new$pkglibdir"/snowflake.so "$new$sharedir"/extension/snowflake{.control,--*.sql}
+    rm -f "$new$pkglibdir"/snowflake.so "$new$sharedir"/extension/{snowflake,sequencer}{.control,--*.sql}
     # Headers and client libraries are only read.
     local option directory
     for option in --includedir --pkgincludedir --includedir-server --libdir; do
@@ -77,6 +77,15 @@ build_package() {
             die "${script##*/} is of a released version: raise the version in Cargo.toml"
         install -m 644 "$script" "$package$("$pg_config" --sharedir)/extension"
     done
+    add_sequencer "$package$("$pg_config" --sharedir)/extension"
+}
+
+# Adds the second extension of the library, which pgrx knows nothing of: its control file and, in one, its scripts.
+add_sequencer() {
+    local version
+    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$project/Cargo.toml" | head -n 1)
+    sed "s/@CARGO_VERSION@/$version/" "$project/sql/sequencer/sequencer.control" >"$1/sequencer.control"
+    cat "$project"/sql/sequencer/*.sql >"$1/sequencer--$version.sql"
 }
 
 # Copies the package to below a root directory (the private copy, DESTDIR or "" for the system), unless the same
@@ -93,7 +102,7 @@ copy_package() {
     [[ $installed == yes ]] || return 0
     shift
     # What an older version left behind, but the upgrade scripts, which a newer one brings itself.
-    for old in "$root$("$pg_config" --sharedir)"/extension/snowflake--*.sql; do
+    for old in "$root$("$pg_config" --sharedir)"/extension/{snowflake,sequencer}--*.sql; do
         [[ ! -e $old || -e $package${old#"$root"} ]] || "$@" rm -f "$old"
     done
     while read -r file; do

@@ -1,0 +1,95 @@
+//! What the user of a design reads when something is refused: its SQLSTATEs, as [`crate::errors`] has those of
+//! snowflake ids.
+
+use pgrx::prelude::*;
+use snowflake_core::designs::VALUE_MAX;
+use snowflake_core::{DesignFieldError, VectorError};
+
+use crate::errors::{OrRaise, raise};
+
+impl<T> OrRaise<T> for Result<T, DesignFieldError> {
+    fn or_raise(self) -> T {
+        self.unwrap_or_else(|error| {
+            raise(
+                PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                error.to_string(),
+                None,
+                Some("Pass a value within the range. snowflake_designs() lists the fields of each design."),
+            )
+        })
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, VectorError> {
+    fn or_raise(self) -> T {
+        self.unwrap_or_else(|error| vector(error))
+    }
+}
+
+#[cold]
+fn vector(error: VectorError) -> ! {
+    let (code, hint) = match error {
+        VectorError::Nodes(_) => (
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            "Each node needs a counter of at least one bit, of 53.",
+        ),
+        VectorError::Node { .. } => (
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "Nodes are numbered from 0. Give this server a lower snowflake.node, or configure more nodes.",
+        ),
+        VectorError::Counter { .. } => (
+            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "53 bits are divided among the nodes: more nodes, smaller counters.",
+        ),
+        VectorError::Exhausted { .. } => (
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "A counter never starts over. Fewer nodes have larger counters: see \"Vector clocks\" in docs/designs.md.",
+        ),
+        VectorError::Foreign { .. } => (
+            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "Look for where this number was made, and for how many nodes.",
+        ),
+    };
+    raise(code, error.to_string(), None, Some(hint))
+}
+
+/// A sequence whose number does not fit 53 bits any more, or is negative.
+#[cold]
+pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
+    let code = if got < 0 {
+        PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+    } else {
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+    };
+    raise(
+        code,
+        format!("value of sequence \"{sequence}\" must be in [0, {VALUE_MAX}], got {got}"),
+        Some("The other bits of the id are the node number.".to_owned()),
+        Some("Use a sequence within this range that is for ids alone."),
+    )
+}
+
+/// A sequence that cannot be a clock or a counter.
+#[cold]
+pub fn no_counter(sequence: &str, option: &str, got: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("sequence \"{sequence}\" has {option} {got}, which must be 1"),
+        Some(
+            "A session would hand out numbers that are older than what the sequence has been raised to."
+                .to_owned(),
+        ),
+        Some(&format!("ALTER SEQUENCE ... {option} 1.")),
+    )
+}
+
+/// A sequence that starts over.
+#[cold]
+pub fn cycles(sequence: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("sequence \"{sequence}\" may start over"),
+        Some("It would give the same numbers again.".to_owned()),
+        Some("ALTER SEQUENCE ... NO CYCLE."),
+    )
+}

@@ -1,0 +1,11 @@
+//! The functions of the extension `sequencer`: the other designs of unique ids, a file for each.
+//!
+//! They are in this library and not in the extension `snowflake`: `sql = false` keeps them out of its script, and the
+//! files of `sql/sequencer/` declare them. As everywhere, PostgreSQL knows a function by its Rust name.
+
+mod counter;
+mod designs;
+mod errors;
+mod scatter;
+mod strided;
+mod unix;
