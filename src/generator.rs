@@ -5,8 +5,10 @@
 //! looks as if it had been set back. Only the attempt that is made at once reads them the other way round, which leaves
 //! less time for a race to be lost in, and gives up where the clock looks set back.
 
+mod clock_bound;
 mod given;
 
+pub use clock_bound::{Reading, next_of, wait_while};
 pub use given::{advance, next_after, observe};
 
 use std::cell::Cell;
@@ -226,7 +228,7 @@ fn start(shared: &Shared, epoch_ms: i64) -> i64 {
     }
     let epoch_ms = shared.limits.fix_epoch_ms(epoch_ms);
     let ceiling = ceiling::durable();
-    if shared.word.start(ceiling) && ceiling == Id::MIN {
+    if shared.start_words(ceiling) && ceiling == Id::MIN {
         log!("snowflake: there is no ceiling, as on a new server: ids begin with the clock");
     }
     epoch_ms

@@ -46,6 +46,9 @@ const SEQUENCE_SPREAD_MAX: i32 = (IDS_PER_MS / 4 - 1) as i32;
 static CACHE: AtomicI32 = AtomicI32::new(1);
 static SEQUENCE_SPREAD: AtomicI32 = AtomicI32::new(0);
 static MAX_CLOCK_STEP_S: AtomicI32 = AtomicI32::new(MAX_CLOCK_STEP_DEFAULT_S);
+/// Stands for what the kernel says.
+const CLOCK_MAX_ERROR_OF_KERNEL: i32 = -1;
+static CLOCK_MAX_ERROR_MS: AtomicI32 = AtomicI32::new(CLOCK_MAX_ERROR_OF_KERNEL);
 static MAX_CLOCK_SKEW_MS: AtomicI32 = AtomicI32::new(MAX_CLOCK_SKEW_DEFAULT_MS);
 
 /// This server's node number.
@@ -111,6 +114,12 @@ pub fn max_clock_skew_ms() -> i64 {
     MAX_CLOCK_SKEW_MS.load(Ordering::Relaxed).into()
 }
 
+/// The clock's greatest error that is set, in milliseconds, or `None` where the kernel is to say.
+pub fn clock_max_error_ms() -> Option<i64> {
+    let ms = CLOCK_MAX_ERROR_MS.load(Ordering::Relaxed);
+    (ms != CLOCK_MAX_ERROR_OF_KERNEL).then(|| ms.into())
+}
+
 /// Defines the settings and reserves their prefix.
 pub fn define() {
     let node_given = NODE_CHECK.value_given();
@@ -171,6 +180,17 @@ pub fn define() {
         long: c"An id from further ahead is not taken for one that an honest server has issued.",
         variable: &MAX_CLOCK_SKEW_MS,
         range: (0, i32::MAX),
+        context: pg_sys::GucContext::PGC_SIGHUP,
+        unit: pg_sys::GUC_UNIT_MS,
+        check: None,
+        assign: None,
+    });
+    define_int(&Int {
+        name: c"snowflake.clock_max_error",
+        short: c"How wrong the clock may be, for TrueTime ids of the extension sequencer.",
+        long: c"-1 asks the kernel, which knows it from the daemon that synchronises the clock.",
+        variable: &CLOCK_MAX_ERROR_MS,
+        range: (CLOCK_MAX_ERROR_OF_KERNEL, i32::MAX),
         context: pg_sys::GucContext::PGC_SIGHUP,
         unit: pg_sys::GUC_UNIT_MS,
         check: None,

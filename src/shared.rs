@@ -39,6 +39,10 @@ pub struct Shared {
     layout_version: AtomicU32,
     /// The last id issued: the hot word, on a line of its own.
     pub word: CacheLine<Word>,
+    /// The last ids of the designs that are bound to the clock: each is a word of its own, below the one ceiling.
+    pub truetime: CacheLine<Word>,
+    /// As above.
+    pub unix: CacheLine<Word>,
     /// Read with every id, written about once a second.
     pub limits: CacheLine<Limits>,
     /// Held by the one session that raises the ceiling.
@@ -47,6 +51,16 @@ pub struct Shared {
     pub clock: ClockMemory,
     /// Counters for `snowflake_status()`.
     pub stats: CacheLine<Stats>,
+}
+
+impl Shared {
+    /// Lets every id up to the durable ceiling count as issued, of each word. True for the one caller who has started
+    /// the word of the snowflake ids.
+    pub fn start_words(&self, ceiling: Id) -> bool {
+        self.truetime.start(ceiling);
+        self.unix.start(ceiling);
+        self.word.start(ceiling)
+    }
 }
 
 /// Puts a value on cache lines that nothing else shares: 128 bytes, PostgreSQL's `PG_CACHE_LINE_SIZE`, because

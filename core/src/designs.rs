@@ -2,6 +2,10 @@
 //!
 //! To add a design, add a `static` and its row of [`DESIGNS`]; widths that are not 63 bits in all do not compile.
 
+mod series;
+
+pub use series::{TrueTimeSeries, UnixSeries};
+
 use crate::error::DesignFieldError;
 use crate::foreign::{Field, ID_BITS};
 use crate::layout::{Id, NODE_ID_BITS, SEQUENCE_ID_BITS, TIMESTAMP_BITS};

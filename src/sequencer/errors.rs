@@ -93,3 +93,34 @@ pub fn cycles(sequence: &str) -> ! {
         Some("ALTER SEQUENCE ... NO CYCLE."),
     )
 }
+
+/// Nobody has told the kernel how wrong the clock may be.
+#[cold]
+pub fn clock_not_synchronised() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "clock is not synchronised".to_owned(),
+        Some("The kernel does not know how wrong the clock may be, so no interval can be given.".to_owned()),
+        Some(
+            "Run a daemon that synchronises the clock, or set snowflake.clock_max_error to what you know its error \
+             to be at most.",
+        ),
+    )
+}
+
+/// A clock whose interval does not fit an id.
+#[cold]
+pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("clock is uncertain by {uncertainty_ms} ms, must be at most {max_ms} ms"),
+        Some(
+            "That is twice the clock's greatest error, in whole milliseconds; an id has four bits for it."
+                .to_owned(),
+        ),
+        Some(
+            "Have the clock synchronised more closely, or set snowflake.clock_max_error if you know better than the \
+             kernel.",
+        ),
+    )
+}

@@ -1,10 +1,12 @@
-//! The Unix time in milliseconds and the node number, without anything that keeps two ids of a millisecond apart.
+//! The Unix time in milliseconds and the node number: with the wait that keeps two ids of a millisecond apart, and
+//! without.
 
 use pgrx::prelude::*;
-use snowflake_core::designs::UNIX;
+use snowflake_core::designs::{UNIX, UnixSeries};
 
 use crate::clock::WallClock;
 use crate::errors::OrRaise;
+use crate::generator::{self, Reading};
 use crate::settings;
 
 /// `snowflake_unix_id(unix_ms, node_id)`.
@@ -17,4 +19,15 @@ fn snowflake_unix_id(unix_ms: i64, node_id: i64) -> i64 {
 #[pg_extern(sql = false)]
 fn snowflake_unix_now() -> i64 {
     snowflake_unix_id(WallClock::now().unix_ms(), settings::node().get())
+}
+
+/// `snowflake_unix_next()`: the first of a millisecond gets it, the others wait for one of their own.
+#[pg_extern(sql = false)]
+fn snowflake_unix_next() -> i64 {
+    let read = |node| {
+        let now = WallClock::now();
+        Reading { unix_ms: now.unix_ms(), ns_to_next_ms: now.ns_to_next_ms(), series: UnixSeries(node) }
+    };
+    let (id, epoch_ms) = generator::next_of(|shared| &shared.unix, read);
+    UnixSeries::in_layout(id, epoch_ms).or_raise().get()
 }

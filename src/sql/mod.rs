@@ -14,8 +14,10 @@ mod generate;
 mod next;
 mod observe;
 mod range;
-mod row;
+pub mod row;
 mod settings;
 mod status;
 mod time;
 mod uuid;
+
+pub use time::timestamptz_of_us;
