@@ -87,6 +87,8 @@ ALTER SYSTEM SET snowflake.max_clock_step = '2147483648s';
 ALTER SYSTEM SET snowflake.max_clock_step = '-1';
 ALTER SYSTEM SET snowflake.max_clock_skew = '-1';
 ALTER SYSTEM SET snowflake.max_clock_skew = '2147483648';
+ALTER SYSTEM SET snowflake.clock_max_error = '-2';
+ALTER SYSTEM SET snowflake.clock_max_error = '2147483648';
 ALTER SYSTEM SET snowflake.cache = 0;
 ALTER SYSTEM SET snowflake.cache = 257;
 ALTER SYSTEM SET snowflake.sequence_spread = -1;
@@ -98,7 +100,7 @@ ALTER SYSTEM SET snowflake.sequence_spread = 1024;
 CREATE TABLE taken (n int GENERATED ALWAYS AS IDENTITY, id bigint);
 SELECT current_setting('snowflake.node') AS node, current_setting('snowflake.max_clock_step') AS max_clock_step,
     current_setting('snowflake.max_clock_skew') AS max_clock_skew, current_setting('snowflake.cache') AS cache,
-    snowflake_epoch_ms() AS epoch \gset before_
+    snowflake_epoch_ms() AS epoch, current_setting('snowflake.clock_max_error') AS clock_max_error \gset before_
 
 -- Case 55: node numbers of more than eight bits. Rising, whether the number grows or shrinks.
 ALTER SYSTEM SET snowflake.node = 0;
@@ -210,6 +212,23 @@ ALTER SYSTEM RESET snowflake.max_clock_skew;
 SELECT pg_reload_conf();
 \set ECHO none
 SELECT until_it_is('snowflake.max_clock_skew', :'before_max_clock_skew') \gexec
+\set ECHO all
+ALTER SYSTEM SET snowflake.clock_max_error = '0';
+SELECT pg_reload_conf();
+\set ECHO none
+SELECT until_it_is('snowflake.clock_max_error', '0') \gexec
+\set ECHO all
+SHOW snowflake.clock_max_error;
+ALTER SYSTEM SET snowflake.clock_max_error = '2147483647ms';
+SELECT pg_reload_conf();
+\set ECHO none
+SELECT until_it_is('snowflake.clock_max_error', '2147483647ms') \gexec
+\set ECHO all
+SHOW snowflake.clock_max_error;
+ALTER SYSTEM RESET snowflake.clock_max_error;
+SELECT pg_reload_conf();
+\set ECHO none
+SELECT until_it_is('snowflake.clock_max_error', :'before_clock_max_error') \gexec
 \set ECHO all
 ALTER SYSTEM SET snowflake.cache = '1';
 SELECT pg_reload_conf();

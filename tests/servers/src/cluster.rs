@@ -13,6 +13,7 @@ use postgres::{Client, Config, NoTls};
 
 use crate::clock::FakeClock;
 use crate::flush_gate::FlushGate;
+use crate::kernel_clock::KernelClock;
 use crate::{paths, process};
 
 /// Longer than anything here takes on a busy machine: reaching it means that something hangs.
@@ -51,6 +52,11 @@ impl ClusterBuilder {
     /// The server sees this clock in place of the machine's. Its monotonic clock and CLOCK_BOOTTIME go on as they
     /// are.
     pub fn clock(self, clock: &FakeClock) -> Self {
+        self.environment(clock.environment())
+    }
+
+    /// The server's kernel knows this of the clock.
+    pub fn kernel_clock(self, clock: &KernelClock) -> Self {
         self.environment(clock.environment())
     }
 

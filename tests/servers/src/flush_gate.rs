@@ -10,10 +10,9 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
 
-use crate::{paths, process};
+use crate::paths;
+use crate::preload::library;
 
 /// The gate before the flushes of one server. Dropped, it is open.
 pub struct FlushGate {
@@ -39,7 +38,7 @@ impl FlushGate {
 
     /// `variable` names the calls that are to wait.
     pub(crate) fn environment(&self, variable: &str) -> [(OsString, OsString); 2] {
-        [("LD_PRELOAD".into(), library().into()), (variable.into(), self.closed.clone().into())]
+        [("LD_PRELOAD".into(), library("flush_gate").into()), (variable.into(), self.closed.clone().into())]
     }
 }
 
@@ -47,18 +46,4 @@ impl Drop for FlushGate {
     fn drop(&mut self) {
         self.open();
     }
-}
-
-/// Compiled by the first caller of each test program.
-fn library() -> PathBuf {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    let compile = || {
-        let library = paths::base_dir().join("flush_gate.so");
-        let new = paths::base_dir().join(format!("flush_gate-{}.so", paths::unique_name()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/flush_gate.c");
-        process::run(Command::new("cc").args(["-O1", "-shared", "-fPIC", source, "-ldl", "-o"]).arg(&new));
-        fs::rename(&new, &library).expect("the directory is ours");
-        library
-    };
-    LIBRARY.get_or_init(compile).clone()
 }
