@@ -41,6 +41,22 @@ pub const SNOWFLAKE_CACHE: Contestant =
 pub const GUARDED: Contestant =
     Contestant { name: "without the first attempt", call: "bench_guarded_next()", ..SNOWFLAKE };
 
+/// An id after another that the server has passed: what a reply costs where both are of one server, or the clocks agree.
+pub const AFTER: Contestant =
+    Contestant { name: "snowflake_next(after)", call: "snowflake_next(1)", ..SNOWFLAKE };
+
+/// An id that the server has passed long ago.
+pub const OBSERVE_PASSED: Contestant =
+    Contestant { name: "snowflake_observe, passed", call: "snowflake_observe(1)", ..SNOWFLAKE };
+
+/// An id of the server's own last millisecond, of which sessions may have blocks: the word, and what is observed, are
+/// written. It includes the cost of the id.
+pub const OBSERVE_NEW: Contestant = Contestant {
+    name: "snowflake_observe(snowflake_next())",
+    call: "snowflake_observe(snowflake_next())",
+    ..SNOWFLAKE
+};
+
 pub const NEXTVAL: Contestant =
     Contestant { name: "nextval", call: "nextval('bench_seq')", column: "bigint", settings: NO_SETTINGS };
 

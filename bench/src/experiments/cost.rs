@@ -10,7 +10,9 @@ use postgres::Statement;
 use snowflake_servers::Cluster;
 
 use super::{Scale, empty_samples};
-use crate::contestants::{CLOCK, Contestant, EMPTY, GUARDED, keys, server};
+use crate::contestants::{
+    AFTER, CLOCK, Contestant, EMPTY, GUARDED, OBSERVE_NEW, OBSERVE_PASSED, keys, server,
+};
 use crate::figures::Sample;
 use crate::report::Report;
 use crate::session::Session;
@@ -23,7 +25,7 @@ const BURSTS: i64 = 200;
 
 pub fn run(scale: &Scale, report: &mut Report) {
     let cluster = server(&[]);
-    let mut contestants = vec![EMPTY, CLOCK, GUARDED];
+    let mut contestants = vec![EMPTY, CLOCK, GUARDED, AFTER, OBSERVE_PASSED, OBSERVE_NEW];
     contestants.extend(keys(&cluster));
     let mut paced: Vec<Paced> =
         contestants.iter().map(|contestant| Paced::open(&cluster, contestant)).collect();
