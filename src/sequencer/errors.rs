@@ -93,3 +93,49 @@ pub fn cycles(sequence: &str) -> ! {
         Some("ALTER SEQUENCE ... NO CYCLE."),
     )
 }
+
+/// A counter that has not so many numbers left.
+#[cold]
+pub fn used_up(sequence: &str, first: i64, n: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+        format!("sequence \"{sequence}\" has no {n} numbers left from {first} on"),
+        Some(format!("The last number of all is {}.", i64::MAX)),
+        Some("Take fewer."),
+    )
+}
+
+/// A number of numbers that is none.
+#[cold]
+pub fn bad_count(n: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("number of numbers must be at least 1, got {n}"),
+        None,
+        Some("Pass 1 or more."),
+    )
+}
+
+/// A name that no ranges are claimed by.
+#[cold]
+pub fn unknown_range_name(name: &[u8]) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        format!("range name \"{}\" does not exist", name.escape_ascii()),
+        None,
+        Some(
+            "Create it with snowflake_range_create(), or snowflake_range_attach() where another server has it.",
+        ),
+    )
+}
+
+/// An array of counters with a NULL in it.
+#[cold]
+pub fn null_counter(node: usize) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("counter of node {node} must not be NULL"),
+        None,
+        Some("Pass a counter for each node, node 0 first."),
+    )
+}

@@ -6,6 +6,9 @@
 mod counter;
 mod designs;
 mod errors;
+mod lamport;
+mod range;
 mod scatter;
 mod strided;
 mod unix;
+mod vector;

@@ -13,7 +13,7 @@ mod foreign;
 mod generate;
 mod next;
 mod range;
-mod row;
+pub(crate) mod row;
 mod settings;
 mod status;
 mod time;
