@@ -53,6 +53,37 @@ fn vector(error: VectorError) -> ! {
     raise(code, error.to_string(), None, Some(hint))
 }
 
+/// Nobody has told the kernel how wrong the clock may be.
+#[cold]
+pub fn clock_not_synchronised() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "clock is not synchronised".to_owned(),
+        Some("The kernel does not know how wrong the clock may be, so no interval can be given.".to_owned()),
+        Some(
+            "Run a daemon that synchronises the clock, or set snowflake.clock_max_error to what you know its error \
+             to be at most.",
+        ),
+    )
+}
+
+/// A clock whose interval does not fit an id.
+#[cold]
+pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("clock is uncertain by {uncertainty_ms} ms, must be at most {max_ms} ms"),
+        Some(
+            "That is twice the clock's greatest error, in whole milliseconds; an id has four bits for it."
+                .to_owned(),
+        ),
+        Some(
+            "Have the clock synchronised more closely, or set snowflake.clock_max_error if you know better than the \
+             kernel.",
+        ),
+    )
+}
+
 /// A sequence whose number does not fit 53 bits any more, or is negative.
 #[cold]
 pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
@@ -94,33 +125,48 @@ pub fn cycles(sequence: &str) -> ! {
     )
 }
 
-/// Nobody has told the kernel how wrong the clock may be.
+/// A counter that has not so many numbers left.
 #[cold]
-pub fn clock_not_synchronised() -> ! {
+pub fn used_up(sequence: &str, first: i64, n: i64) -> ! {
     raise(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        "clock is not synchronised".to_owned(),
-        Some("The kernel does not know how wrong the clock may be, so no interval can be given.".to_owned()),
+        PgSqlErrorCode::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+        format!("sequence \"{sequence}\" has no {n} numbers left from {first} on"),
+        Some(format!("The last number of all is {}.", i64::MAX)),
+        Some("Take fewer."),
+    )
+}
+
+/// A number of numbers that is none.
+#[cold]
+pub fn bad_count(n: i64) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("number of numbers must be at least 1, got {n}"),
+        None,
+        Some("Pass 1 or more."),
+    )
+}
+
+/// A name that no ranges are claimed by.
+#[cold]
+pub fn unknown_range_name(name: &[u8]) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        format!("range name \"{}\" does not exist", name.escape_ascii()),
+        None,
         Some(
-            "Run a daemon that synchronises the clock, or set snowflake.clock_max_error to what you know its error \
-             to be at most.",
+            "Create it with snowflake_range_create(), or snowflake_range_attach() where another server has it.",
         ),
     )
 }
 
-/// A clock whose interval does not fit an id.
+/// An array of counters with a NULL in it.
 #[cold]
-pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
+pub fn null_counter(node: usize) -> ! {
     raise(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("clock is uncertain by {uncertainty_ms} ms, must be at most {max_ms} ms"),
-        Some(
-            "That is twice the clock's greatest error, in whole milliseconds; an id has four bits for it."
-                .to_owned(),
-        ),
-        Some(
-            "Have the clock synchronised more closely, or set snowflake.clock_max_error if you know better than the \
-             kernel.",
-        ),
+        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+        format!("counter of node {node} must not be NULL"),
+        None,
+        Some("Pass a counter for each node, node 0 first."),
     )
 }
