@@ -93,6 +93,25 @@ fn a_reply_is_greater_than_its_post_with_clocks_900_ms_apart() {
     }
 }
 
+/// Faster than a millisecond, for thousands of answers: neither server is further ahead than the clock that is. Seen to
+/// fail with a word that leaves the millisecond of what it is told: it was seconds ahead.
+#[test]
+fn answers_to_and_fro_stay_with_the_clocks() {
+    let clocks = [FakeClock::new(), FakeClock::new()];
+    let servers = [server(1, &clocks[0], 0), server(2, &clocks[1], APART_MS)];
+    let mut clients = servers.each_ref().map(|server| server.connect("postgres"));
+    let mut said = next_ids(&mut clients[1], 1)[0];
+    for turn in 0..3_000 {
+        let effect = answer(&mut clients[turn % 2], said);
+        assert!(effect > said, "{} answers {}", show(effect), show(said));
+        said = effect;
+    }
+    for (server, ahead) in servers.iter().zip([APART_MS, 0]) {
+        let status = server.status();
+        assert!(status.ahead_ms.is_some_and(|ms| ms <= ahead + 1), "{status:?}");
+    }
+}
+
 /// Every session of the server, with blocks of all sizes. Seen to fail with blocks that go on below what was observed.
 #[test]
 fn what_was_observed_comes_before_every_id_of_the_server() {

@@ -1,0 +1,92 @@
+//! Three servers that give ids, and the one that counts for the range handler.
+
+use postgres::Client;
+use postgres::config::Host;
+use snowflake_servers::{Cluster, End, FakeClock};
+
+use crate::design::{APART_MS, NODES};
+
+/// The coordinator of the range handler has a number of its own.
+const COORDINATOR: i64 = 9;
+
+pub struct Fleet {
+    pub servers: Vec<Cluster>,
+    clocks: Vec<FakeClock>,
+    pub coordinator: Cluster,
+}
+
+/// What is flushed is flushed, as on a server that somebody relies on.
+fn server(node: i64, clock: &FakeClock) -> Cluster {
+    let cluster = Cluster::builder()
+        .set("snowflake.node", &node.to_string())
+        .set("snowflake.clock_max_error", "7ms")
+        .set("fsync", "on")
+        .clock(clock)
+        .start();
+    cluster.execute("postgres", "CREATE EXTENSION sequencer CASCADE; CREATE EXTENSION postgres_fdw");
+    cluster
+}
+
+impl Fleet {
+    pub fn start() -> Self {
+        let right = FakeClock::new();
+        let coordinator = server(COORDINATOR, &right);
+        coordinator.execute("postgres", "SELECT snowflake_range_create('ids', 1000)");
+        let config = coordinator.config("postgres");
+        let [Host::Unix(socket)] = config.get_hosts() else { panic!("{config:?}") };
+
+        let clocks: Vec<_> = (0..NODES).map(|_| FakeClock::new()).collect();
+        let mut servers = Vec::new();
+        for (node, clock) in clocks.iter().enumerate() {
+            let server = server(node as i64, clock);
+            let first = node + 1;
+            server.execute(
+                "postgres",
+                &format!(
+                    "CREATE SEQUENCE usual START {first} INCREMENT {NODES};
+                     CREATE SEQUENCE strided;
+                     CREATE SEQUENCE lamport;
+                     SELECT snowflake_vector_configure({NODES});
+                     CREATE SERVER coordinator FOREIGN DATA WRAPPER postgres_fdw
+                         OPTIONS (host '{}', port '5432', dbname 'postgres');
+                     CREATE USER MAPPING FOR postgres SERVER coordinator OPTIONS (user 'postgres');
+                     CREATE SCHEMA coordinator;
+                     IMPORT FOREIGN SCHEMA public LIMIT TO (snowflake_ranges) FROM SERVER coordinator INTO coordinator;
+                     SELECT snowflake_range_attach('ids', 1000, 'coordinator.snowflake_ranges')",
+                    socket.display()
+                ),
+            );
+            servers.push(server);
+        }
+        Self { servers, clocks, coordinator }
+    }
+
+    pub fn connect(&self, server: usize) -> Client {
+        self.servers[server].connect("postgres")
+    }
+
+    /// The second server's clock is ahead by so much, and the third's behind.
+    pub fn set_clocks_apart(&self, ms: i64) {
+        self.clocks[1].set_offset_ms(ms);
+        self.clocks[2].set_offset_ms(-ms);
+    }
+
+    /// The usual counters, as on servers that begin together.
+    pub fn begin_counting(&self) {
+        for server in &self.servers {
+            server.execute("postgres", "ALTER SEQUENCE usual RESTART");
+        }
+    }
+
+    /// What happens to servers: the third leaves, and who counts in steps of the servers changes the step; the second
+    /// crashes, and comes up with its clock set back.
+    pub fn lose_one_and_crash_another(&mut self) {
+        self.servers.truncate(2);
+        for server in &self.servers {
+            server.execute("postgres", "ALTER SEQUENCE usual INCREMENT 2");
+        }
+        self.servers[1].end(End::Kill);
+        self.clocks[1].set_offset_ms(-APART_MS);
+        self.servers[1].start();
+    }
+}
