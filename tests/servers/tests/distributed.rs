@@ -7,7 +7,7 @@ use snowflake_servers::{Cluster, FakeClock, Load, Work, skipped};
 
 const TEN_MINUTES_MS: i64 = 600_000;
 
-/// How many conflicts a server has met.
+/// How many conflicts a server has met, as PostgreSQL puts it before and since 18.
 fn conflicts(cluster: &Cluster) -> usize {
     cluster.count_in_log("duplicate key value") + cluster.count_in_log("conflict detected")
 }
@@ -106,8 +106,7 @@ fn two_publishers_with_one_number() {
     clock.set_offset_ms(0);
     let stuck = "SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'copy'";
     subscriber.wait_until("postgres", stuck);
-    let refused = "duplicate key value violates unique constraint \"t_pkey\"";
-    assert!(subscriber.count_in_log(refused) > 0, "{}", subscriber.log());
+    assert!(conflicts(&subscriber) > 0, "{}", subscriber.log());
     assert_eq!(subscriber.audit(), [(5, 1, Some(0))]);
 
     copy.set("snowflake.node", "6");
