@@ -7,6 +7,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use snowflake_core::clock_step::TOLERANCE_NS;
+use snowflake_core::designs::{TRUETIME, TrueTimeSeries};
 use snowflake_core::generator::RESERVE_MAX;
 use snowflake_core::layout::*;
 use snowflake_core::{Answer, Block, Ceiling, ClockStep, FieldError, GenerateError, Request, Word};
@@ -326,6 +327,47 @@ mod generator {
                     prop_assert_eq!(block.remaining(), before.remaining() - 1);
                 }
                 None => prop_assert_eq!(block, before),
+            }
+        }
+
+        // Designs that are bound to the clock, which share a word whatever their uncertainty and node: ids rise, are in
+        // their layout, and never dated ahead.
+        #[test]
+        fn ids_bound_to_the_clock_rise_and_wait(
+            start in id(),
+            turns in prop::collection::vec(
+                (-3..=3_i64, 0..=15_i64, 0..=2_i64, 1..=256_i64, any::<bool>()), 1..60,
+            ),
+        ) {
+            let word = Word::new();
+            word.start(start);
+            let mut last = word.last().unwrap();
+            for (clock, uncertainty, node_id, want, waited) in turns {
+                let seen = word.last().unwrap();
+                let now = seen.timestamp().saturating_add(clock);
+                let request = Request {
+                    seen,
+                    now,
+                    node: TrueTimeSeries::new(uncertainty, NodeId::new(node_id).unwrap()).unwrap(),
+                    ceiling: Id::MAX,
+                    max_clock_step_ms: 86_400_000,
+                    want,
+                    waited_for: waited.then_some(seen),
+                    first_sequence_id: 0,
+                };
+                match word.reserve(&request) {
+                    Ok(Answer::Reserved(mut block)) => {
+                        while let Some(id) = block.take_reserved() {
+                            prop_assert!(id > last);
+                            let [earliest, is_uncertain, is_node, _] = TRUETIME.fields(id);
+                            prop_assert_eq!((earliest, is_uncertain, is_node), (now, uncertainty, node_id));
+                            last = id;
+                        }
+                    }
+                    Ok(Answer::UsedUp) => prop_assert!(now <= seen.timestamp()),
+                    Ok(other) => prop_assert!(false, "{other:?}"),
+                    Err(_) => prop_assert!(!(0..=TIMESTAMP_MS_MAX).contains(&now)),
+                }
             }
         }
 

@@ -27,6 +27,8 @@ install_packages() {
         compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || packages+=(libfaketime)
         # pgrx's own tests change the user with sudo.
         [[ $EUID != 0 ]] || has sudo || packages+=(sudo)
+        # Where it is missing on another major, its test says that it is skipped.
+        [[ $major != 15 ]] || has_pglogical || packages+=(postgresql-15-pglogical)
     fi
     ((${#packages[@]})) || return 0
 
@@ -53,6 +55,8 @@ has_server_headers() {
 
 # Beside the makefiles for extensions, .../pgxs/src/makefiles/pgxs.mk.
 pg_regress_program() { printf '%s/test/regress/pg_regress' "$(dirname "$(dirname "$("$pg_config" --pgxs)")")"; }
+
+has_pglogical() { [[ -x $pg_config && -e $("$pg_config" --sharedir)/extension/pglogical.control ]]; }
 
 # Sets cargo_pgrx, the program. cargo-pgrx and the pgrx library have to be of one version, so a version of the
 # user's that differs is left alone and ours goes below target/.

@@ -392,6 +392,12 @@ impl Cluster {
         self.version_num() >= 17_0000
     }
 
+    /// The setting that limits the slots for replication origins.
+    pub fn origin_slots_setting(&self) -> &'static str {
+        let since_18 = self.version_num() >= 18_0000;
+        if since_18 { "max_active_replication_origins" } else { "max_replication_slots" }
+    }
+
     /// Runs a client program of the server (psql, pgbench, pg_dump) to its end and returns what it printed.
     ///
     /// # Panics

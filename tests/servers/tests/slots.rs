@@ -17,11 +17,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// The setting that limits the slots, of the server that is tested.
 fn setting() -> &'static str {
     static SETTING: OnceLock<&str> = OnceLock::new();
-    SETTING.get_or_init(|| {
-        let cluster = Cluster::builder().start();
-        let since_18 = cluster.version_num() >= 18_0000;
-        if since_18 { "max_active_replication_origins" } else { "max_replication_slots" }
-    })
+    SETTING.get_or_init(|| Cluster::builder().start().origin_slots_setting())
 }
 
 fn with_slots(slots: &str) -> ClusterBuilder {
