@@ -25,6 +25,8 @@ install_packages() {
     has_server_headers || packages+=("postgresql-server-dev-$major")
     if [[ $1 == for-tests ]]; then
         compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || packages+=(libfaketime)
+        # Where it is missing on another major, its tests say that they are skipped.
+        [[ $major != 15 ]] || has_partman || packages+=(postgresql-15-partman)
         # pgrx's own tests change the user with sudo.
         [[ $EUID != 0 ]] || has sudo || packages+=(sudo)
     fi
@@ -50,6 +52,8 @@ has_libclang() {
 has_server_headers() {
     [[ -x $pg_config && -e $("$pg_config" --includedir-server)/postgres.h && -x $(pg_regress_program) ]]
 }
+
+has_partman() { [[ -x $pg_config && -e $("$pg_config" --sharedir)/extension/pg_partman.control ]]; }
 
 # Beside the makefiles for extensions, .../pgxs/src/makefiles/pgxs.mk.
 pg_regress_program() { printf '%s/test/regress/pg_regress' "$(dirname "$(dirname "$("$pg_config" --pgxs)")")"; }
