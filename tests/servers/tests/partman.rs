@@ -189,7 +189,7 @@ fn a_query_by_time_reads_one_partition() {
             assert_eq!(plan.contains(&partition.name), number == 1, "{plan}");
         }
         assert!(!plan.contains("log_default"), "{plan}");
-        assert_eq!(plan.contains("Subplans Removed: 5"), removed, "{plan}");
+        assert_eq!(plan.contains("Subplans Removed"), removed, "{plan}");
     }
 }
 
