@@ -30,17 +30,20 @@ install_packages() {
         # pgrx's own tests change the user with sudo.
         [[ $EUID != 0 ]] || has sudo || packages+=(sudo)
     fi
-    ((${#packages[@]})) || return 0
+    ((!${#packages[@]})) || apt_install "${packages[@]}"
+}
 
-    step "Installing ${packages[*]}"
-    local apt=(apt-get) command="apt-get install ${packages[*]}"
-    has apt-get || die "these Debian packages, or what they stand for here, are missing: ${packages[*]}"
+# apt_install PACKAGE...
+apt_install() {
+    step "Installing $*"
+    local apt=(apt-get) command="apt-get install $*"
+    has apt-get || die "these Debian packages, or what they stand for here, are missing: $*"
     if [[ $EUID != 0 ]]; then
         has sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } || die "please run as root: $command"
         apt=(sudo apt-get)
     fi
     "${apt[@]}" update --quiet=2 </dev/null || say "(apt-get update failed: trying with the package lists there are)"
-    "${apt[@]}" --option=Dpkg::Use-Pty=0 install --yes --quiet=2 --no-install-recommends "${packages[@]}" </dev/null ||
+    "${apt[@]}" --option=Dpkg::Use-Pty=0 install --yes --quiet=2 --no-install-recommends "$@" </dev/null ||
         die "this failed: $command"
 }
 
