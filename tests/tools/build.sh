@@ -13,14 +13,17 @@ cargo_features() {
 }
 
 # Sets private to the root of a private copy of the server, $state/pg/NAME, made anew when the installed one has
-# changed. Its programs are in $private$bindir.
+# changed, or the extensions installed for it. Its programs are in $private$bindir.
 private_copy() {
     bindir=$("$pg_config" --bindir)
     pkglibdir=$("$pg_config" --pkglibdir)
     sharedir=$("$pg_config" --sharedir)
     private=$state/pg/$1
     local stamp
-    stamp=$("$pg_config" --version; stat -L -c '%n %i %s %Y' "$bindir/postgres" "${BASH_SOURCE[0]}")
+    stamp=$("$pg_config" --version
+        stat -L -c '%n %i %s %Y' "$bindir/postgres" "${BASH_SOURCE[0]}"
+        # Not ours: an installed snowflake is left out.
+        find "$sharedir/extension" -name '*.control' ! -name snowflake.control -printf '%f %i %s %T@\n' | sort)
     [[ $(cat "$private/.copied-from" 2>/dev/null) != "$stamp" ]] || return 0
 
     local new=$private.new

@@ -100,7 +100,7 @@ complete_environment() {
         [[ -z ${!name:-} ]] || environment+=("$name=${!name}")
     done
     if [[ -e $root/etc/ssl/matrix-ca.crt ]]; then
-        for name in SSL_CERT_FILE CURL_CA_BUNDLE GIT_SSL_CAINFO CARGO_HTTP_CAINFO; do
+        for name in SSL_CERT_FILE CURL_CA_BUNDLE GIT_SSL_CAINFO CARGO_HTTP_CAINFO PIP_CERT; do
             environment+=("$name=/etc/ssl/matrix-ca.crt")
         done
     fi

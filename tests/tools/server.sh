@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables pass between the sourced files
-# A private PostgreSQL server: one directory with data/, log and the socket, no TCP. Sourced after build.sh.
-# Trusts every connection, which its socket directory lets only its own user (and root) make.
+# A private PostgreSQL server: one directory with data/, log and the socket, no TCP unless asked for. Sourced
+# after build.sh. Trusts every connection to the socket, which its directory lets only its own user (and root) make.
 
 # server_in DIRECTORY: the server that the functions below speak of. Sets data, socket_dir and PGHOST.
 server_in() {
@@ -77,6 +77,21 @@ server_anew() {
 shared_preload_libraries = 'snowflake'
 fsync = off
 CONF
+    server_start
+}
+
+# Lets the server, which runs, listen at 127.0.0.1 too, for clients that know no sockets of files. Who connects there
+# needs a password. Sets PGPORT and PGPASSWORD.
+server_listen() {
+    PGPASSWORD=$(od --address-radix=n --format=x8 --read-bytes=16 /dev/urandom | tr -d ' ')
+    run_psql -q -c "ALTER ROLE postgres PASSWORD '$PGPASSWORD'"
+    server_stop
+    printf 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n' |
+        as_server_user tee "$data/pg_hba.conf" >/dev/null
+    PGPORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    export PGPORT PGPASSWORD
+    printf "listen_addresses = '127.0.0.1'\nport = %s\n" "$PGPORT" |
+        as_server_user tee -a "$data/private.conf" >/dev/null
     server_start
 }
 

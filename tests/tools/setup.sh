@@ -25,22 +25,28 @@ install_packages() {
     has_server_headers || packages+=("postgresql-server-dev-$major")
     if [[ $1 == for-tests ]]; then
         compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || packages+=(libfaketime)
+        # Debian has it for some majors. Where it is missing, its tests say that they are skipped; on 15 they fail.
+        has_partman || { [[ $major != 15 ]] && ! apt-cache show "postgresql-$major-partman" >/dev/null 2>&1; } ||
+            packages+=("postgresql-$major-partman")
         # pgrx's own tests change the user with sudo.
         [[ $EUID != 0 ]] || has sudo || packages+=(sudo)
         # Where it is missing on another major, its test says that it is skipped.
         [[ $major != 15 ]] || has_pglogical || packages+=(postgresql-15-pglogical)
     fi
-    ((${#packages[@]})) || return 0
+    ((!${#packages[@]})) || apt_install "${packages[@]}"
+}
 
-    step "Installing ${packages[*]}"
-    local apt=(apt-get) command="apt-get install ${packages[*]}"
-    has apt-get || die "these Debian packages, or what they stand for here, are missing: ${packages[*]}"
+# apt_install PACKAGE...
+apt_install() {
+    step "Installing $*"
+    local apt=(apt-get) command="apt-get install $*"
+    has apt-get || die "these Debian packages, or what they stand for here, are missing: $*"
     if [[ $EUID != 0 ]]; then
         has sudo && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } || die "please run as root: $command"
         apt=(sudo apt-get)
     fi
     "${apt[@]}" update --quiet=2 </dev/null || say "(apt-get update failed: trying with the package lists there are)"
-    "${apt[@]}" --option=Dpkg::Use-Pty=0 install --yes --quiet=2 --no-install-recommends "${packages[@]}" </dev/null ||
+    "${apt[@]}" --option=Dpkg::Use-Pty=0 install --yes --quiet=2 --no-install-recommends "$@" </dev/null ||
         die "this failed: $command"
 }
 
@@ -52,6 +58,8 @@ has_libclang() {
 has_server_headers() {
     [[ -x $pg_config && -e $("$pg_config" --includedir-server)/postgres.h && -x $(pg_regress_program) ]]
 }
+
+has_partman() { [[ -x $pg_config && -e $("$pg_config" --sharedir)/extension/pg_partman.control ]]; }
 
 # Beside the makefiles for extensions, .../pgxs/src/makefiles/pgxs.mk.
 pg_regress_program() { printf '%s/test/regress/pg_regress' "$(dirname "$(dirname "$("$pg_config" --pgxs)")")"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs every test: `make test`. With arguments, only the suites named:
 #
-#   test.sh core simulation loom regress docs servers pgrx
+#   test.sh core simulation loom regress docs clients servers pgrx
 #
 # A failed suite does not stop the others; the summary at the end tells, and the exit status is 0 only if all
 # passed.
@@ -9,9 +9,10 @@
 . "$tools/setup.sh"
 . "$tools/build.sh"
 . "$tools/server.sh"
+. "$tools/clients.sh"
 
 suites=("$@")
-((${#suites[@]})) || suites=(core simulation loom regress docs servers pgrx)
+((${#suites[@]})) || suites=(core simulation loom regress docs clients servers pgrx)
 
 # The pure crate: unit, property and simulation tests.
 suite_core() { cargo test --no-fail-fast --package snowflake-core; }
@@ -41,6 +42,13 @@ suite_docs() {
     PATH=$private$bindir:$PATH "$tools/check-docs.sh"
 }
 
+# The programs that the documents show, in other languages.
+suite_clients() {
+    server_anew "$state/clients-server"
+    server_listen
+    PATH=$private$bindir:$PATH "$tools/check-clients.sh"
+}
+
 # Real servers: many sessions, clocks, crashes.
 suite_servers() {
     SNOWFLAKE_TEST_BINDIR=$private$bindir SNOWFLAKE_TEST_DIR=$state/servers \
@@ -64,6 +72,7 @@ suite_pgrx() {
 cd "$project"
 step "Looking for what is needed: PostgreSQL with its headers, libclang, libfaketime, cargo-pgrx $pgrx_version"
 install_missing for-tests
+[[ " ${suites[*]} " != *" clients "* ]] || install_client_packages
 use_state_dir
 exec 8>"$target/.test.lock"
 flock --nonblock 8 || die "another make test is running"
