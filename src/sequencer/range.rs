@@ -107,6 +107,11 @@ fn look_again(user: pg_sys::Oid, name: &[u8], schema: &str) -> Option<i64> {
 
 /// Claims a range of the size that is set for the name, in the running transaction, and returns its first number.
 fn claim(user: pg_sys::Oid, name: &[u8], schema: &str) -> i64 {
+    let what = c"snowflake_range_next()".as_ptr();
+    // SAFETY: raises, or nothing.
+    unsafe { pg_sys::PreventCommandDuringRecovery(what) };
+    // SAFETY: as above.
+    unsafe { pg_sys::PreventCommandIfReadOnly(what) };
     watch();
     let seen = CHANGES.get();
     let query = format!(
