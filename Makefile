@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck package package-check matrix bench bench-core mutants fuzz soak clean
+.PHONY: help demo demo-stop test check install installcheck package package-check matrix bench bench-core mutants fuzz soak designs clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -41,6 +41,9 @@ matrix: ## build and test on further PostgreSQL majors, each in a Debian root (n
 
 mutants: ## remove each guard in turn and see its tests fail (MUTANTS="no-leap-check" for some of them; takes long)
 	@$(tools)/mutants.sh $(MUTANTS)
+
+designs: ## compare the designs of unique ids, and write the tables of docs/designs.md
+	@$(tools)/designs.sh
 
 bench: ## measure what an id costs (ONLY="cost insert" for some experiments; leave the machine alone)
 	@$(tools)/bench.sh $(ONLY)
