@@ -59,7 +59,7 @@ fn sixteen_sessions_rollbacks_and_crashes() {
                 let cluster = &cluster;
                 scope.spawn(move || insert(cluster, session + 100 * life as u64, until));
             }
-            thread::sleep(Duration::from_millis(1_500));
+            thread::sleep(Duration::from_millis(800));
             let pid = cluster.pid().to_string();
             // The postmaster is told; the sessions see the end.
             let signal = match end {
