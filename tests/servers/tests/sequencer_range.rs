@@ -59,7 +59,7 @@ fn sixteen_sessions_rollbacks_and_crashes() {
                 let cluster = &cluster;
                 scope.spawn(move || insert(cluster, session + 100 * life as u64, until));
             }
-            thread::sleep(Duration::from_millis(1_500));
+            thread::sleep(Duration::from_millis(800));
             let pid = cluster.pid().to_string();
             // The postmaster is told; the sessions see the end.
             let signal = match end {
@@ -203,11 +203,10 @@ fn on_a_standby() {
     let primary = server(10);
     primary.execute("postgres", NEXT);
     let standby = Cluster::builder().standby_of(&primary).start();
+    primary.execute("postgres", "CREATE SEQUENCE clock; SELECT snowflake_vector_configure(2)");
     primary.wait_for(&standby);
     let mut client = standby.connect("postgres");
     assert_sql_error(client.query(NEXT, &[]), "25006", &[]);
-    primary.execute("postgres", "CREATE SEQUENCE clock; SELECT snowflake_vector_configure(2)");
-    primary.wait_for(&standby);
     for query in ["SELECT snowflake_lamport_next('clock')", "SELECT snowflake_vector_next()"] {
         assert_sql_error(client.query(query, &[]), "25006", &[]);
     }
