@@ -43,8 +43,8 @@ fn insert(cluster: &Cluster, seed: u64, until: Instant) {
     }
 }
 
-/// The primary key refuses a number that comes twice. Seen to fail with a raise that others may cross, and with ranges
-/// that outlive a rollback (then numbers are used that nobody has claimed).
+/// The primary key refuses a number that comes twice. Seen to fail with ranges that outlive a
+/// rollback: then numbers are used that nobody has claimed.
 #[test]
 fn sixteen_sessions_rollbacks_and_crashes() {
     let mut cluster = server(7);
