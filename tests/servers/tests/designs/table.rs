@@ -59,13 +59,12 @@ fn cell(design: &Design, measured: &Measured, requirement: Requirement) -> Strin
 }
 
 fn figures<'a>(rows: impl Iterator<Item = (&'a Design, &'a Measured)>) -> String {
-    let mut table = format!(
-        "\
+    let mut table = "\
 | design | ids/s, 1 session | ids/s, 8 sessions | duplicates | without the coordinator | bits used | replies out of \
          order, one server | two servers, clocks apart |
 | --- | --: | --: | --: | --- | --: | --: | --: |
 "
-    );
+    .to_owned();
     for (design, measured) in rows {
         let [one, eight] = measured.ids_a_second.map(|[low, median, high]| {
             format!("{} ({} to {})", thousands(median), thousands(low), thousands(high))
