@@ -6,7 +6,7 @@
 # Only what stands between a line "```sql" and a line "```" is run (both may be indented): "```sql no-run" is for
 # what changes the server. A file that does not create the extension itself finds it created.
 #
-# Also checks that every link to a file of the repository leads to one.
+# Also checks that every link to a file of the repository leads to one, and that README.md tells of every function.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
@@ -58,6 +58,20 @@ for file in README.md docs/*.md; do
     fi
     drop_database
 done
+
+# A function that nobody can call, one of a trigger, is nobody's to know.
+query "CREATE DATABASE $database"
+psql -X -q -v ON_ERROR_STOP=1 -d "$database" -c 'SET client_min_messages = warning' -c 'CREATE EXTENSION sequencer CASCADE'
+while read -r function; do
+    if ! grep -q "\`$function(" README.md; then
+        echo "README.md does not tell of the function $function" >&2
+        failed=1
+    fi
+done < <(psql -X -At -v ON_ERROR_STOP=1 -d "$database" -c "
+    SELECT DISTINCT p.proname FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND p.proname LIKE 'snowflake%'
+        AND p.prorettype <> 'trigger'::regtype")
+drop_database
 
 ((run)) || { echo "no SQL was found in the documents" >&2; exit 1; }
 exit $failed
