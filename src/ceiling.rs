@@ -98,8 +98,8 @@ impl Given {
         match self {
             Self::Advance(_) => generated,
             // The clocks are apart, and an honest server that has been restarted is as far ahead of its own as the
-            // ceiling led.
-            Self::Observe(_) => (settings::max_clock_skew_ms() + LEAD_MS).min(generated),
+            // ceiling led. After a crash this one begins at a ceiling that leads by as much again.
+            Self::Observe(_) => (settings::max_clock_skew_ms() + LEAD_MS).min(generated - LEAD_MS),
         }
     }
 }

@@ -299,15 +299,15 @@ pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
     )
 }
 
-/// A design that is bound to the clock, whose last id the clock will not reach for long.
+/// An id of a design that is bound to the clock, which the clock will not reach for long.
 #[cold]
-pub fn would_wait_too_long(by_ms: i64, max_ms: i64) -> ! {
+pub fn would_wait_too_long(id: &str, by_ms: i64, max_ms: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("clock is {by_ms} ms behind the last id of this design, more than the {max_ms} ms it waits"),
+        format!("clock is {by_ms} ms behind {id}, more than the {max_ms} ms that are waited for"),
         Some(
-            "These ids are never dated ahead of the clock. Either the clock was set back, or the server has been \
-             restarted while its ids were ahead of the clock."
+            "These ids are never dated ahead of the clock. Either the clock was set back, or the server was restarted \
+             while its ids were ahead of the clock, or advanced over ids ahead of it, or the id is of another server."
                 .to_owned(),
         ),
         Some("Set the clock right, or wait until it has caught up."),

@@ -8,7 +8,7 @@
 mod clock_bound;
 mod given;
 
-pub use clock_bound::{Reading, next_of, wait_while};
+pub use clock_bound::{Reading, next_of, wait_until_passed};
 pub use given::{advance, next_after, observe};
 
 use std::cell::Cell;

@@ -54,12 +54,16 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// All words, that of the snowflake ids last.
+    pub fn words(&self) -> [&Word; 3] {
+        [&self.truetime, &self.unix, &self.word]
+    }
+
     /// Lets every id up to the durable ceiling count as issued, of each word. True for the one caller who has started
     /// the word of the snowflake ids.
     pub fn start_words(&self, ceiling: Id) -> bool {
-        self.truetime.start(ceiling);
-        self.unix.start(ceiling);
-        self.word.start(ceiling)
+        let [.., first_of_snowflake] = self.words().map(|word| word.start(ceiling));
+        first_of_snowflake
     }
 }
 

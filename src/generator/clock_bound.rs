@@ -66,7 +66,9 @@ pub fn next_of<S: Series>(word_of: fn(&Shared) -> &Word, read: impl Fn(NodeId) -
             Ok(Answer::CeilingReached { timestamp }) => {
                 ceiling::raise(shared, epoch_ms, Need::Id(timestamp));
             }
-            Err(GenerateError::ClockBehind { by_ms, max_ms }) => errors::would_wait_too_long(by_ms, max_ms),
+            Err(GenerateError::ClockBehind { by_ms, max_ms }) => {
+                errors::would_wait_too_long("the last id of this design", by_ms, max_ms)
+            }
             Err(error) => Err(error).or_raise(),
         }
     }
@@ -78,21 +80,27 @@ fn longest_wait_ms() -> i64 {
     settings::max_clock_skew_ms() + 2 * LEAD_MS
 }
 
-/// Waits, asleep, for as long as there is something left: nanoseconds by the clock, given the epoch in force.
+/// Waits, asleep, until a millisecond (after the epoch) has passed by the clock, of which `left_ns` says how much is
+/// left, given the epoch in force. No id of the word is of that millisecond from then on, whatever the clock does.
 ///
 /// # Errors
 /// 55000 where that is longer than [`next_of`] would wait.
-pub fn wait_while(left_ns: impl Fn(i64) -> i64) {
-    let Generator { shared, epoch_ms, .. } = Generator::ready();
+pub fn wait_until_passed(word_of: fn(&Shared) -> &Word, timestamp: i64, left_ns: impl Fn(i64) -> i64) {
+    let generator = Generator::ready();
+    let Generator { shared, epoch_ms, .. } = generator;
     loop {
         let left = left_ns(epoch_ms);
         if left <= 0 {
-            return;
+            break;
         }
         let (by_ms, max_ms) = (left / NS_PER_MS, longest_wait_ms());
         if by_ms > max_ms {
-            errors::would_wait_too_long(by_ms, max_ms);
+            errors::would_wait_too_long("the id to wait for", by_ms, max_ms);
         }
         wait::sleep(shared, WaitFor::Clock, left.min(NS_PER_MS));
     }
+    while shared.limits.ceiling().timestamp() < timestamp {
+        ceiling::raise(shared, epoch_ms, Need::Id(timestamp));
+    }
+    word_of(shared).follow(Id::last_of(timestamp));
 }

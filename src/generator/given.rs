@@ -9,17 +9,19 @@ use crate::ceiling::{self, Given, Need};
 use crate::errors::OrRaise;
 use crate::settings;
 
-/// Makes every id from now on greater than `id`, through restart and failover, and drops all sessions' blocks.
+/// Makes every id from now on greater than `id`, through restart and failover, and drops all sessions' blocks. So do the
+/// designs that are bound to the clock, whose ids of the same millisecond may be there with those that were loaded.
 ///
 /// # Errors
 /// 22023 where `id` is further ahead of the clock than `snowflake.max_clock_step`, and those of [`next`](super::next).
 pub fn advance(id: Id) {
     let generator = Generator::ready();
-    if generator.last().timestamp() > id.timestamp() {
-        return;
+    if generator.last().timestamp() <= id.timestamp() {
+        generator.cover(Given::Advance(id));
     }
-    generator.cover(Given::Advance(id));
-    generator.shared.word.raise(id).or_raise();
+    for word in generator.shared.words() {
+        word.raise(id).or_raise();
+    }
 }
 
 /// Makes every id from now on greater than `id`, whichever server made it, through a restart too.
@@ -27,15 +29,17 @@ pub fn advance(id: Id) {
 /// One load where the word has left the id's millisecond, or the id was observed before.
 ///
 /// # Errors
-/// 22023 where `id` is further ahead of the clock than an honest server can be, and those of [`next`](super::next).
+/// 22023 where `id` is above this server's last, and further ahead of the clock than an honest server can be; and those of
+/// [`next`](super::next).
 pub fn observe(id: Id) {
     let generator = Generator::ready();
     let word = &generator.shared.word;
     // `last` starts the word where it is not.
-    if generator.last() >= id && word.has_passed(id) {
+    if generator.last() < id {
+        generator.cover(Given::Observe(id));
+    } else if word.has_passed(id) {
         return;
     }
-    generator.cover(Given::Observe(id));
     word.observe(id);
 }
 

@@ -80,10 +80,14 @@ fn snowflake_truetime_next() -> i64 {
 #[pg_extern(sql = false)]
 fn snowflake_truetime_wait(id: i64) {
     let Interval { latest, .. } = Interval::of(id);
-    generator::wait_while(|epoch_ms| {
-        let passed_ns = (i128::from(latest) + i128::from(epoch_ms) + 1) * i128::from(NS_PER_MS);
-        i64::try_from(passed_ns - i128::from(Now::read().earliest_ns)).unwrap_or(i64::MAX)
-    });
+    generator::wait_until_passed(
+        |shared| &shared.truetime,
+        latest,
+        |epoch_ms| {
+            let passed_ns = (i128::from(latest) + i128::from(epoch_ms) + 1) * i128::from(NS_PER_MS);
+            i64::try_from(passed_ns - i128::from(Now::read().earliest_ns)).unwrap_or(i64::MAX)
+        },
+    );
 }
 
 /// `snowflake_truetime_compare(a, b)`: by their intervals.

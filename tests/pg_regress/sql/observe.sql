@@ -65,6 +65,11 @@ SELECT error_of(format('SELECT snowflake_observe(%s)', :far), '\d{4,}');
 SELECT error_of(format('SELECT snowflake_next(%s)', :far), '\d{4,}');
 SELECT error_of('SELECT snowflake_observe(9223372036854775807)', '\d{4,}');
 SELECT last_id = :last AS unchanged FROM snowflake_status();
+-- This server's own ids are none from too far ahead, however far it is itself.
+SELECT snowflake_advance(snowflake_compose(snowflake_current_millis(0) + 5000, 0, 0));
+SELECT snowflake_observe(snowflake_next());
+SELECT snowflake_next(snowflake_next()) > 0 AS greater;
+CALL wait_for_clock();
 -- Within the allowance for a server that has been restarted.
 SELECT snowflake_observe(snowflake_compose(snowflake_current_millis(0) + 2900, 7, 0));
 
