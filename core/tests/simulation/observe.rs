@@ -24,7 +24,8 @@ impl Session {
             At::ObserveWord => match shared.word.last() {
                 None => self.at = At::Register,
                 Some(_) if every && shared.word.has_passed(id) => self.observed(shared, ctx, id),
-                Some(last) if !every && last >= id => self.at = At::Word,
+                // Only blocks are to be ended, if that.
+                Some(last) if last >= id => self.at = if every { At::ObserveBlocks } else { At::Word },
                 Some(_) => self.at = At::ObserveWall,
             },
             At::ObserveWall => {
@@ -65,12 +66,12 @@ impl Session {
         Ok(())
     }
 
-    /// How far ahead of the clock an id may be: never as far as generation would refuse.
+    /// How far ahead of the clock an id may be: never as far as generation would refuse, by a ceiling above it.
     pub fn most_ahead_ms(&self, ctx: &Context) -> i64 {
         if ctx.has(Fault::NoSkewAllowed) {
             return 0;
         }
-        (ctx.plan.max_clock_skew_ms + LEAD_MS).min(self.max_clock_step_ms - 1)
+        (ctx.plan.max_clock_skew_ms + LEAD_MS).min(self.max_clock_step_ms - 1 - LEAD_MS)
     }
 
     fn observed(&mut self, shared: &mut Shared, ctx: &mut Context, id: Id) {
