@@ -46,8 +46,15 @@ pub struct Design {
     pub clocks_ms: i64,
     /// How many ids the layout has room for, all nodes together, where that is what ends it.
     pub room: Option<f64>,
+    /// The first PostgreSQL that has it.
+    pub since: i32,
     /// In the order of [`Requirement::ALL`].
     expected: [Verdict; 5],
+}
+
+/// Those that a server of this version has.
+pub fn designs(version: i32) -> Vec<&'static Design> {
+    DESIGNS.iter().filter(|design| design.since <= version).collect()
 }
 
 impl Design {
@@ -64,6 +71,7 @@ impl Design {
             comes_after: "$2::bigint > $1::bigint",
             clocks_ms: APART_MS / 2,
             room: None,
+            since: 0,
             expected,
         }
     }
@@ -77,10 +85,15 @@ pub const NODES: u32 = 3;
 /// A vector clock's counter: 53 bits, divided evenly.
 const VECTOR_COUNTER_MAX: u64 = (1 << (53 / NODES)) - 1;
 
-pub const DESIGNS: [Design; 12] = [
+static DESIGNS: [Design; 13] = [
     Design {
         comes_after: "$2::uuid > $1::uuid",
         ..Design::of(1, "UUID, version 4", "gen_random_uuid()", [Yes, Yes, Yes, No, No])
+    },
+    Design {
+        comes_after: "$2::uuid > $1::uuid",
+        since: 18_0000,
+        ..Design::of(1, "UUID, version 7", "uuidv7()", [Yes, Yes, Yes, No, Partly])
     },
     Design::of(2, "Counter with a step of the servers", "nextval('usual')", [No, Yes, Yes, Yes, Partly]),
     Design::of(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use snowflake_servers::SqlError;
 
-use crate::design::{DESIGNS, Design, Requirement, Verdict};
+use crate::design::{Design, Requirement, Verdict};
 use crate::fleet::Fleet;
 
 /// The bar of the textbook: a billion ids a day.
@@ -77,11 +77,11 @@ fn ids(client: &mut Client, design: &Design, count: i64) -> Vec<String> {
 }
 
 /// In rounds that take turns, so that what else the machine does falls on all.
-pub fn ids_a_second(fleet: &Fleet, measured: &mut [Measured]) {
+pub fn ids_a_second(fleet: &Fleet, designs: &[&Design], measured: &mut [Measured]) {
     for (place, sessions) in [1, 8].into_iter().enumerate() {
-        let mut samples = vec![Vec::new(); DESIGNS.len()];
+        let mut samples = vec![Vec::new(); designs.len()];
         for _ in 0..ROUNDS {
-            for (design, samples) in DESIGNS.iter().zip(&mut samples) {
+            for (design, samples) in designs.iter().zip(&mut samples) {
                 samples.push(one_round(fleet, design, sessions));
             }
         }
@@ -117,8 +117,8 @@ fn one_round(fleet: &Fleet, design: &Design, sessions: usize) -> f64 {
 
 /// Replies that do not come after what they answer: between two sessions of one server, and between two servers whose
 /// clocks are apart, to and fro.
-pub fn order(fleet: &Fleet, measured: &mut [Measured]) {
-    for (design, measured) in DESIGNS.iter().zip(measured) {
+pub fn order(fleet: &Fleet, designs: &[&Design], measured: &mut [Measured]) {
+    for (design, measured) in designs.iter().zip(measured) {
         fleet.set_clocks_apart(design.clocks_ms);
         measured.replies = REPLIES;
         measured.disorder_on_one_server = disorder(design, &mut [fleet.connect(1), fleet.connect(1)]);
@@ -150,9 +150,9 @@ fn disorder(design: &Design, sessions: &mut [Client; 2]) -> usize {
     wrong
 }
 
-pub fn width(fleet: &Fleet, measured: &mut [Measured]) {
+pub fn width(fleet: &Fleet, designs: &[&Design], measured: &mut [Measured]) {
     let mut client = fleet.connect(0);
-    for (design, measured) in DESIGNS.iter().zip(measured) {
+    for (design, measured) in designs.iter().zip(measured) {
         let query = format!("SELECT pg_typeof({0})::text, ({0})::text", design.next);
         let row = client.query_one(&query, &[]).expect("an id");
         measured.is_bigint = row.get::<_, &str>(0) == "bigint";
@@ -167,14 +167,14 @@ const fn uuid_bits() -> u32 {
 }
 
 /// Ids of all servers at once, before and after one leaves and one crashes.
-pub fn duplicates(fleet: &mut Fleet, measured: &mut [Measured]) {
-    let mut seen: Vec<HashSet<String>> = DESIGNS.iter().map(|_| HashSet::new()).collect();
+pub fn duplicates(fleet: &mut Fleet, designs: &[&Design], measured: &mut [Measured]) {
+    let mut seen: Vec<HashSet<String>> = designs.iter().map(|_| HashSet::new()).collect();
     fleet.begin_counting();
     for crashed in [false, true] {
         if crashed {
             fleet.lose_one_and_crash_another();
         }
-        for ((design, seen), measured) in DESIGNS.iter().zip(&mut seen).zip(measured.iter_mut()) {
+        for ((design, seen), measured) in designs.iter().zip(&mut seen).zip(measured.iter_mut()) {
             for id in ids_of_all_servers(fleet, design) {
                 measured.ids += 1;
                 measured.duplicates += usize::from(!seen.insert(id));
@@ -204,14 +204,14 @@ fn ids_of_all_servers(fleet: &Fleet, design: &Design) -> Vec<String> {
 }
 
 /// One session of a server, of which each statement asks for one id, when the coordinator is down.
-pub fn without_the_coordinator(fleet: &mut Fleet, measured: &mut [Measured]) {
+pub fn without_the_coordinator(fleet: &mut Fleet, designs: &[&Design], measured: &mut [Measured]) {
     // It has begun before.
-    let mut clients: Vec<Client> = DESIGNS.iter().map(|_| fleet.connect(0)).collect();
-    for (design, client) in DESIGNS.iter().zip(&mut clients) {
+    let mut clients: Vec<Client> = designs.iter().map(|_| fleet.connect(0)).collect();
+    for (design, client) in designs.iter().zip(&mut clients) {
         ids(client, design, 1);
     }
     fleet.coordinator.stop_immediately();
-    for ((design, client), measured) in DESIGNS.iter().zip(&mut clients).zip(measured) {
+    for ((design, client), measured) in designs.iter().zip(&mut clients).zip(measured) {
         let statement = client.prepare(&format!("SELECT ({})::text", design.next)).expect("an expression");
         let (mut got, mut ended) = (0, None);
         while got < ASKED_FOR {

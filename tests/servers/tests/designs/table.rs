@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::design::{APART_MS, DESIGNS, Design, Requirement, Verdict};
+use crate::design::{APART_MS, Design, Requirement, Verdict};
 use crate::measure::Measured;
 
 const BEGIN: &str = "<!-- Made by `make designs`: begin -->";
@@ -14,11 +14,11 @@ const END: &str = "<!-- Made by `make designs`: end -->";
 ///
 /// # Panics
 /// Where a mark is missing.
-pub fn write_into(document: &Path, measured: &[Measured]) {
+pub fn write_into(document: &Path, designs: &[&Design], measured: &[Measured]) {
     let text = fs::read_to_string(document).expect("the document is there");
     let (before, rest) = text.split_once(BEGIN).expect("the mark where the table begins");
     let (_, after) = rest.split_once(END).expect("the mark where it ends");
-    let rows = || DESIGNS.iter().zip(measured);
+    let rows = || designs.iter().copied().zip(measured);
     let new = format!("{before}{BEGIN}\n\n{}\n{}\n{END}{after}", requirements(rows()), figures(rows()));
     fs::write(document, new).expect("the document can be written");
 }
