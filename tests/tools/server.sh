@@ -50,14 +50,24 @@ server_pid() {
     printf '%s' "$pid"
 }
 
+# Runs a command that has no file open but the first three.
+close_inherited() (
+    for fd in /proc/self/fd/*; do
+        fd=${fd##*/}
+        ((fd < 3)) || eval "exec $fd>&-"
+    done
+    "$@"
+)
+
 server_start() {
     ! server_pid >/dev/null || return 0
     as_server_user rm -f "$data/postmaster.pid"
     # After a kill -9 of the postmaster its sessions may need a moment to notice; until then a start fails.
     for _ in 1 2 3 4 5 6; do
-        # pgrx adds a backtrace to each error's DETAIL where the server has this variable.
-        if as_server_user env -u RUST_BACKTRACE "$private$bindir/pg_ctl" --pgdata="$data" --log="$server_dir/log" \
-            --timeout=60 --wait start </dev/null >/dev/null 2>&1 8>&- 9>&-; then
+        # pgrx adds a backtrace to each error's DETAIL where the server has this variable. What files the caller has open,
+        # a lock of its own say, the server is not to keep open.
+        if close_inherited as_server_user env -u RUST_BACKTRACE "$private$bindir/pg_ctl" --pgdata="$data" --log="$server_dir/log" \
+            --timeout=60 --wait start </dev/null >/dev/null 2>&1; then
             return
         fi
         sleep 1
