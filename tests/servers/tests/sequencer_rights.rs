@@ -15,7 +15,7 @@ fn a_trigger_of_who_may_attach() {
         "CREATE EXTENSION sequencer CASCADE; CREATE EXTENSION postgres_fdw;
          CREATE SERVER central FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{}', port '5432', dbname 'postgres');
          CREATE USER MAPPING FOR postgres SERVER central;
-         CREATE ROLE mal LOGIN; GRANT CREATE ON SCHEMA public TO mal;
+         CREATE ROLE mal LOGIN; CREATE USER MAPPING FOR mal SERVER central OPTIONS (password_required 'false'); GRANT CREATE ON SCHEMA public TO mal;
          GRANT EXECUTE ON FUNCTION snowflake_range_attach TO mal; GRANT USAGE ON FOREIGN SERVER central TO mal",
         socket.display()
     );
@@ -66,5 +66,6 @@ fn in_another_encoding() {
     assert_eq!(next(&mut client), 3);
     let refused =
         client.query("SELECT \"größe\".snowflake_range_next('höhe')", &[]).expect_err("it does not exist");
-    SqlError::of(&refused).assert("42704", &["range name \"höhe\" does not exist"]);
+    // Not the letters of the name: an error that passes through the library is taken for UTF-8.
+    SqlError::of(&refused).assert("42704", &["range name", "does not exist"]);
 }
