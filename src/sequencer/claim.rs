@@ -141,8 +141,10 @@ fn latest<T>(
     let mut values: Vec<_> = arguments.iter().map(|argument| argument.1.unwrap_or(0.into())).collect();
     let nulls: Vec<_> =
         arguments.iter().map(|argument| if argument.1.is_none() { b'n' } else { b' ' } as _).collect();
-    // SAFETY: in a transaction; popped below, or by PostgreSQL where the query raises an error.
-    unsafe { pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot()) };
+    // SAFETY: in a transaction.
+    let snapshot = unsafe { pg_sys::GetLatestSnapshot() };
+    // SAFETY: a valid snapshot; popped below, or by PostgreSQL where the query raises an error.
+    unsafe { pg_sys::PushActiveSnapshot(snapshot) };
     let found = Spi::connect(|_| {
         // SAFETY: as many types and values as the query has parameters.
         unsafe {
@@ -156,8 +158,10 @@ fn latest<T>(
                 1,
             )
         };
+        // SAFETY: a variable of the session.
+        let table = unsafe { pg_sys::SPI_tuptable };
         // SAFETY: the result of the query, if it has any.
-        let table = unsafe { pg_sys::SPI_tuptable.as_ref() }?;
+        let table = unsafe { table.as_ref() }?;
         if table.numvals == 0 {
             return None;
         }

@@ -79,7 +79,9 @@ pub fn check(relation: pg_sys::Oid, user: pg_sys::Oid, right: u32) {
     let result = unsafe { pg_sys::pg_class_aclcheck(relation, user, pg_sys::AclMode::from(right)) };
     if result != pg_sys::AclResult::ACLCHECK_OK {
         // SAFETY: as above.
-        let kind = unsafe { pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(relation)) };
+        let kind = unsafe { pg_sys::get_rel_relkind(relation) };
+        // SAFETY: a kind that a relation has.
+        let kind = unsafe { pg_sys::get_relkind_objtype(kind) };
         // SAFETY: as above; a copy of the name.
         let name = unsafe { pg_sys::get_rel_name(relation) };
         // SAFETY: raises an error.
@@ -102,7 +104,9 @@ pub fn schema_of(function: pg_sys::Oid) -> &'static CStr {
 /// The name of a relation, with its schema and quoted, in the encoding of the database.
 pub fn qualified(relation: pg_sys::Oid) -> &'static CStr {
     // SAFETY: looks into the catalog.
-    let schema = unsafe { pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation)) };
+    let schema = unsafe { pg_sys::get_rel_namespace(relation) };
+    // SAFETY: as above.
+    let schema = unsafe { pg_sys::get_namespace_name(schema) };
     // SAFETY: as above.
     let name = unsafe { pg_sys::get_rel_name(relation) };
     // SAFETY: copies of names, of a relation that is locked.

@@ -164,7 +164,7 @@ fn a_name_that_another_session_changes_within_a_transaction() {
         let cluster = server(10);
         let (mut one, mut other) = (cluster.connect("postgres"), cluster.connect("postgres"));
         let next = one.prepare(NEXT).expect("prepared");
-        let mut numbers = |one: &mut Client| -> Result<i64, postgres::Error> {
+        let numbers = |one: &mut Client| -> Result<i64, postgres::Error> {
             one.query_one(&next, &[]).map(|row| row.get(0))
         };
         for expected in 1..=4 {
