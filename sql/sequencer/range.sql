@@ -1,8 +1,9 @@
 -- Ranges of numbers: each is claimed by one atomic step, here or on another server, and handed out where it was claimed.
 --
 -- A claim is an INSERT into snowflake_ranges, or into a foreign table of another server's: the trigger takes the numbers
--- from the counter of the name, a sequence, and RETURNING brings them. The trigger runs with the rights of the owner, so
--- that who may claim needs INSERT on snowflake_ranges and nothing else, and cannot move a counter by hand. Nor may others make it the trigger of a table of their own.
+-- from the counter of the name, a sequence, and RETURNING brings them. The row is inserted, and the trigger runs, with the
+-- rights of the owner: who may claim needs INSERT on snowflake_ranges and nothing else, cannot move a counter by hand, and
+-- lends no right to the triggers of others. Nor may others make it the trigger of a table of their own.
 
 CREATE FUNCTION snowflake_counter_take(counter regclass, n bigint) RETURNS bigint
 VOLATILE STRICT PARALLEL UNSAFE LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_counter_take_wrapper';
@@ -58,6 +59,8 @@ COMMENT ON FUNCTION snowflake_range_changed() IS
     'trigger of snowflake_range_names: has every session look at its names again';
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON snowflake_range_names
     FOR EACH STATEMENT EXECUTE FUNCTION @extschema@.snowflake_range_changed();
+-- Also where rows come by replication, here and below.
+ALTER TABLE snowflake_range_names ENABLE ALWAYS TRIGGER changed;
 
 CREATE FUNCTION snowflake_range_fill() RETURNS trigger
 VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER
@@ -88,6 +91,7 @@ COMMENT ON FUNCTION snowflake_range_fill() IS
     'trigger of snowflake_ranges: takes the numbers of a claim';
 CREATE TRIGGER first_missing BEFORE INSERT ON snowflake_ranges
     FOR EACH ROW WHEN (NEW.first IS NULL) EXECUTE FUNCTION @extschema@.snowflake_range_fill();
+ALTER TABLE snowflake_ranges ENABLE ALWAYS TRIGGER first_missing;
 
 CREATE FUNCTION snowflake_range_restore() RETURNS trigger
 VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql
@@ -113,6 +117,31 @@ COMMENT ON FUNCTION snowflake_range_restore() IS
 -- By its name it comes before the other one, which sets what this one looks for.
 CREATE TRIGGER first_given BEFORE INSERT ON snowflake_ranges
     FOR EACH ROW WHEN (NEW.first IS NOT NULL) EXECUTE FUNCTION @extschema@.snowflake_range_restore();
+ALTER TABLE snowflake_ranges ENABLE ALWAYS TRIGGER first_given;
+
+-- A dump does not say that the counter belongs to the table, and has the owner of where it was made.
+CREATE FUNCTION snowflake_range_own() RETURNS trigger
+VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $own$
+BEGIN
+    IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = NEW.counter AND c.relkind = 'S'
+                AND c.relname = 'snowflake_range_' || replace(NEW.id::text, '-', ''))
+        AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = NEW.counter
+                AND d.refclassid = 'pg_class'::regclass AND d.refobjid = TG_RELID AND d.deptype = 'a')
+    THEN
+        EXECUTE 'ALTER SEQUENCE ' || NEW.counter || ' OWNER TO '
+            || (SELECT c.relowner::regrole FROM pg_class AS c WHERE c.oid = TG_RELID);
+        EXECUTE 'ALTER SEQUENCE ' || NEW.counter || ' OWNED BY ' || TG_RELID::regclass || '.counter';
+    END IF;
+    RETURN NULL;
+END
+$own$;
+REVOKE ALL ON FUNCTION snowflake_range_own() FROM PUBLIC;
+COMMENT ON FUNCTION snowflake_range_own() IS
+    'trigger of snowflake_range_names: has a counter that a dump brings belong to the table';
+CREATE TRIGGER restored AFTER INSERT ON snowflake_range_names
+    FOR EACH ROW WHEN (NEW.counter IS NOT NULL) EXECUTE FUNCTION @extschema@.snowflake_range_own();
 
 CREATE FUNCTION snowflake_range_create(name text, size bigint, first bigint DEFAULT 1) RETURNS void
 VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER
@@ -136,6 +165,8 @@ BEGIN
     END IF;
     EXECUTE 'CREATE SEQUENCE ' || counter || ' START ' || $3
         || $owned$ OWNED BY @extschema@.snowflake_range_names.counter$owned$;
+    -- As for the tables.
+    EXECUTE 'GRANT SELECT ON SEQUENCE ' || counter || ' TO PUBLIC';
     BEGIN
         INSERT INTO @extschema@.snowflake_range_names (name, size, id, counter) VALUES ($1, $2, id, counter::regclass);
     EXCEPTION WHEN unique_violation THEN
@@ -191,7 +222,8 @@ BEGIN
         RAISE EXCEPTION 'range name "%" does not exist', $1
             USING ERRCODE = 'undefined_object', HINT = 'See the table snowflake_range_names.';
     END IF;
-    IF counter IS NOT NULL THEN
+    -- It may have been dropped by hand.
+    IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = counter) THEN
         EXECUTE 'DROP SEQUENCE ' || counter;
     END IF;
 END
@@ -200,91 +232,3 @@ ALTER FUNCTION snowflake_range_drop(text) OWNER TO @extowner@;
 REVOKE ALL ON FUNCTION snowflake_range_drop(text) FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_range_drop(text) IS
     'forgets a series of numbers, and what has been claimed of it where it is counted here';
-
-CREATE FUNCTION snowflake_range_claim(name text, size bigint, OUT first bigint, OUT last bigint)
-VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $claim$
-DECLARE
-    source regclass;
-BEGIN
-    SELECT coalesce(n.claimed_from, '@extschema@.snowflake_ranges'::regclass) INTO source
-        FROM @extschema@.snowflake_range_names AS n WHERE n.name = $1;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'range name "%" does not exist', $1
-            USING ERRCODE = 'undefined_object',
-                HINT = 'Create it with snowflake_range_create(), or snowflake_range_attach() where another server has it.';
-    END IF;
-    IF $2 NOT BETWEEN 1 AND 4294967296 THEN
-        RAISE EXCEPTION 'size of a range must be in [1, 4294967296], got %', $2
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Claim again when a range is used up.';
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = source) THEN
-        RAISE EXCEPTION 'the foreign table that ranges of "%" are claimed from was dropped', $1
-            USING ERRCODE = 'undefined_table', HINT = 'snowflake_range_drop(), then snowflake_range_attach() to another.';
-    END IF;
-    EXECUTE 'INSERT INTO ' || source || ' (name, size, node_id) VALUES ($1, $2, $3) RETURNING first'
-        INTO STRICT first USING $1, $2, nullif(current_setting('snowflake.node', true), '')::integer;
-    last := first - 1 + $2;
-END
-$claim$;
-COMMENT ON FUNCTION snowflake_range_claim(text, bigint) IS
-    'claims a range of so many numbers in this transaction';
-CREATE FUNCTION snowflake_range_claim(name text, OUT first bigint, OUT last bigint)
-VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $claim$
-BEGIN
-    SELECT c.first, c.last INTO first, last FROM @extschema@.snowflake_range_claim($1, coalesce(
-        -- Any number will do for a name that does not exist.
-        (SELECT n.size FROM @extschema@.snowflake_range_names AS n WHERE n.name = $1), 1)) AS c;
-END
-$claim$;
-COMMENT ON FUNCTION snowflake_range_claim(text) IS
-    'claims a range of the size that is set for its name, in this transaction';
-
-CREATE FUNCTION snowflake_range_next(name text) RETURNS bigint
-VOLATILE STRICT PARALLEL UNSAFE LANGUAGE c AS 'MODULE_PATHNAME', 'snowflake_range_next_wrapper';
-COMMENT ON FUNCTION snowflake_range_next(text) IS
-    'the next number of this session''s range, and of another when it is used up';
-
-CREATE FUNCTION snowflake_range_list(name text)
-RETURNS TABLE (first bigint, last bigint, state text, claimed_at timestamptz, claimed_by text, node_id integer)
-STABLE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-AS $list$
-#variable_conflict use_column
-DECLARE
-    counted_by regclass;
-    start bigint;
-    last_value bigint;
-BEGIN
-    SELECT counter INTO counted_by FROM @extschema@.snowflake_range_names AS n WHERE n.name = $1;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'range name "%" does not exist', $1
-            USING ERRCODE = 'undefined_object', HINT = 'See the table snowflake_range_names.';
-    END IF;
-    IF counted_by IS NULL THEN
-        RAISE EXCEPTION 'range name "%" is not counted here', $1
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Ask the server that counts it.';
-    END IF;
-    SELECT seqstart INTO start FROM pg_sequence WHERE seqrelid = counted_by;
-    EXECUTE 'SELECT last_value FROM ' || counted_by || ' WHERE is_called' INTO last_value;
-    RETURN QUERY
-        WITH claimed AS (
-            SELECT r.first, r.first - 1 + r.size AS last, r.claimed_at, r.claimed_by, r.node_id
-            FROM @extschema@.snowflake_ranges AS r WHERE r.name = $1
-        ), before AS (
-            SELECT coalesce(lag(c.last) OVER (ORDER BY c.first), start - 1) AS gap_after, c.first - 1 AS gap_last FROM claimed AS c
-            UNION ALL
-            SELECT coalesce((SELECT max(c.last) FROM claimed AS c), start - 1), last_value
-        )
-        SELECT c.first, c.last, 'claimed', c.claimed_at, c.claimed_by, c.node_id FROM claimed AS c
-        UNION ALL
-        SELECT b.gap_after + 1, b.gap_last, 'unused', NULL, NULL, NULL FROM before AS b WHERE b.gap_after < b.gap_last
-        ORDER BY 1;
-END
-$list$;
-ALTER FUNCTION snowflake_range_list(text) OWNER TO @extowner@;
-COMMENT ON FUNCTION snowflake_range_list(text) IS
-    'what has been taken of a series that is counted here: claimed, or unused since a claim was not committed';

@@ -122,6 +122,7 @@ BEGIN
 END
 $next$;
 ALTER FUNCTION snowflake_vector_next() OWNER TO @extowner@;
+REVOKE ALL ON FUNCTION snowflake_vector_next() FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_vector_next() IS
     'the id of an event here, after all that this database''s vector clock has seen';
 

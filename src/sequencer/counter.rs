@@ -14,7 +14,7 @@ use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use snowflake_core::designs::VALUE_MAX;
 
-use super::errors;
+use super::{errors, rights};
 
 /// Tells our lock from those of `pg_advisory_lock`, which have 1 or 2 there: "sq".
 const LOCK_CLASS: u16 = u16::from_be_bytes(*b"sq");
@@ -28,21 +28,38 @@ const SEQCYCLE: i16 = 8;
 pub struct Counter(pg_sys::Oid);
 
 impl Counter {
-    /// Any sequence, whose numbers are handed out as they come; what is none, `nextval` refuses.
+    /// Any sequence that outlives a crash, whose numbers are handed out as they come; what is none, `nextval` refuses.
+    ///
+    /// # Errors
+    /// 55000 for an unlogged and a temporary sequence, 42P01 for one that does not exist, which is 40001 in a
+    /// transaction that sees an old state.
     pub fn of(sequence: pg_sys::Oid) -> Self {
-        Self(sequence)
+        // As nextval does. First, so that whoever waits for the sequence itself does not hold our lock.
+        // SAFETY: of a relation that does not exist there is nothing to lock.
+        unsafe { pg_sys::LockRelationOid(sequence, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE) };
+        let counter = Self(sequence);
+        // SAFETY: looks into the catalog, and returns 0 where there is nothing.
+        let kind = unsafe { pg_sys::get_rel_relkind(sequence) } as u8;
+        if kind == 0 {
+            // SAFETY: a variable of the running transaction.
+            let isolation = unsafe { pg_sys::XactIsoLevel };
+            errors::no_sequence(sequence.to_u32(), isolation >= pg_sys::XACT_REPEATABLE_READ as i32);
+        }
+        // SAFETY: as above.
+        let persistence = unsafe { pg_sys::get_rel_persistence(sequence) } as u8;
+        if kind == pg_sys::RELKIND_SEQUENCE && persistence != pg_sys::RELPERSISTENCE_PERMANENT {
+            errors::not_permanent(&counter.name(), persistence == pg_sys::RELPERSISTENCE_TEMP);
+        }
+        counter
     }
 
     /// A sequence that counts up by one, never starts over, and of which no session keeps numbers back: what a raise
     /// needs. It stays so to the end of the transaction.
     ///
     /// # Errors
-    /// 55000 for any other sequence.
+    /// 55000 for any other sequence, and as [`of`](Self::of).
     pub fn rising(sequence: pg_sys::Oid) -> Self {
-        // As nextval does. First, so that whoever waits for the sequence itself does not hold our lock.
-        // SAFETY: of a relation that does not exist there is nothing to lock.
-        unsafe { pg_sys::LockRelationOid(sequence, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE) };
-        let counter = Self(sequence);
+        let counter = Self::of(sequence);
         let Some(options) = Options::of(sequence) else { return counter };
         for (option, value) in [("INCREMENT", options.increment), ("CACHE", options.cache)] {
             if value != 1 {
@@ -72,10 +89,18 @@ impl Counter {
         self.locked(pg_sys::ShareLock, Self::next_value)
     }
 
-    /// Makes every number from now on greater than `to`. It never lowers. To look, it takes a number.
+    /// Makes every number from now on greater than `to`. It never lowers, and takes no number of a counter that is
+    /// there already.
     pub fn raise(self, to: i64) {
+        // SAFETY: raises, or nothing.
+        unsafe { pg_sys::PreventCommandIfReadOnly(c"setval()".as_ptr()) };
+        // SAFETY: a variable of the session.
+        let user = unsafe { pg_sys::GetUserId() };
+        // As setval does, also where there is nothing to set.
+        rights::check(self.0, user, pg_sys::ACL_UPDATE);
         self.locked(pg_sys::ExclusiveLock, |counter| {
-            if counter.nextval() < to {
+            // Before its first number there is none to compare with.
+            if counter.last_value().unwrap_or_else(|| counter.nextval()) < to {
                 counter.setval(to);
             }
         });
@@ -127,6 +152,15 @@ impl Counter {
         // SAFETY: PostgreSQL's function of one regclass, which is strict and never returns NULL.
         let value = unsafe { direct_function_call::<i64>(pg_sys::nextval_oid, &[self.0.into_datum()]) };
         value.expect("nextval returns a number")
+    }
+
+    /// The last number, if there has been one.
+    fn last_value(self) -> Option<i64> {
+        // The right that was looked at is another than this function's own.
+        rights::of(pg_sys::Oid::from(pg_sys::BOOTSTRAP_SUPERUSERID), || {
+            // SAFETY: PostgreSQL's function of one regclass.
+            unsafe { direct_function_call(pg_sys::pg_sequence_last_value, &[self.0.into_datum()]) }
+        })
     }
 
     fn setval(self, value: i64) {

@@ -147,15 +147,61 @@ pub fn bad_count(n: i64) -> ! {
     )
 }
 
-/// A name that no ranges are claimed by.
+/// A sequence that a crash sets back, or that one session has.
 #[cold]
-pub fn unknown_range_name(name: &[u8]) -> ! {
+pub fn not_permanent(sequence: &str, temporary: bool) -> ! {
+    let (kind, detail, hint) = if temporary {
+        ("temporary", "Each session would have numbers of its own.", "Use a sequence that is not temporary.")
+    } else {
+        ("unlogged", "After a crash it would give the same numbers again.", "ALTER SEQUENCE ... SET LOGGED.")
+    };
     raise(
-        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-        format!("range name \"{}\" does not exist", name.escape_ascii()),
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("sequence \"{sequence}\" is {kind}"),
+        Some(detail.to_owned()),
+        Some(hint),
+    )
+}
+
+/// A sequence that was dropped: for a transaction that sees an old state, since then.
+#[cold]
+pub fn no_sequence(sequence: u32, old_state: bool) -> ! {
+    let code = if old_state {
+        PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE
+    } else {
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE
+    };
+    raise(
+        code,
+        format!("sequence with OID {sequence} does not exist"),
+        Some("It was dropped.".to_owned()),
+        Some(
+            "Try the transaction again. Where it counted a range name: snowflake_range_drop(), and create the name \
+             anew above what was given.",
+        ),
+    )
+}
+
+/// A table of ranges that there is not, or that is another's.
+#[cold]
+pub fn no_table_of_ranges() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+        "ranges are claimed from a foreign table, or from the extension's own".to_owned(),
+        None,
+        Some("See the table snowflake_range_names: snowflake_range_drop(), then snowflake_range_attach()."),
+    )
+}
+
+/// A claim that was inserted and gave no first number, or one that cannot be.
+#[cold]
+pub fn no_range() -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
+        "the table of ranges gave no range".to_owned(),
         None,
         Some(
-            "Create it with snowflake_range_create(), or snowflake_range_attach() where another server has it.",
+            "It must be the snowflake_ranges of the server that counts, whose trigger gives the first number.",
         ),
     )
 }

@@ -1,21 +1,20 @@
 //! Numbers from ranges: each session has claimed one for each name, and hands it out without asking anybody.
 //!
-//! A claim is an INSERT in the transaction of the caller, which `sql/sequencer/range.sql` makes. Its numbers are taken
-//! for good whatever becomes of the transaction; but a range whose claim is not committed is not listed as claimed, so
+//! A [`claim`](super::claim) is an INSERT in the transaction of the caller. Its numbers are taken for good whatever
+//! becomes of the transaction; but a range whose claim is not committed is not listed as claimed, so
 //! the session drops it when the claim is rolled back, or may be (PREPARE TRANSACTION).
 //!
 //! The definition of a name is looked at again when any has changed: PostgreSQL's invalidation messages, sent for the
-//! table of names, tell every session of the database.
+//! table of names, tell every session of the database. Each number is preceded by a look for them, and the definition
+//! is the one that is committed by then, whatever the isolation of the transaction.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
-use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 
-use super::errors;
+use super::claim::{Claim, Extension};
 
 thread_local! {
     /// The ranges of this session: by the user who claimed them, for it may lose the right to, and by name.
@@ -62,9 +61,12 @@ impl Range {
 fn snowflake_range_next(name: &[u8], fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     // SAFETY: a variable of the session.
     let user = unsafe { pg_sys::GetUserId() };
+    // A session whose caches are warm may not have looked for messages since its transaction began.
+    // SAFETY: in a transaction. Without a message it is one look at a flag.
+    unsafe { pg_sys::AcceptInvalidationMessages() };
     take(user, name, CHANGES.get()).unwrap_or_else(|| {
-        let schema = schema_of(fcinfo);
-        look_again(user, name, &schema).unwrap_or_else(|| claim(user, name, &schema))
+        let extension = Extension::of_call(fcinfo);
+        look_again(user, name, &extension).unwrap_or_else(|| claim(user, name, &extension))
     })
 }
 
@@ -77,19 +79,13 @@ fn take(user: pg_sys::Oid, name: &[u8], changes: u64) -> Option<i64> {
 }
 
 /// The next number of the session's range, if it is still of the definition that its name has. Else it is dropped.
-fn look_again(user: pg_sys::Oid, name: &[u8], schema: &str) -> Option<i64> {
+fn look_again(user: pg_sys::Oid, name: &[u8], extension: &Extension) -> Option<i64> {
     let left = RANGES.with_borrow(|ranges| Some(ranges.get(&user)?.get(name)?.left))?;
     if left == 0 {
         return None;
     }
     let seen = CHANGES.get();
-    let query =
-        format!("SELECT id FROM {schema}.snowflake_range_names AS n WHERE n.name OPERATOR(pg_catalog.=) $1");
-    let definition = Spi::connect(|client| {
-        let rows = client.select(&query, Some(1), &[text(name)])?;
-        if rows.is_empty() { Ok(None) } else { rows.first().get_one::<pgrx::Uuid>() }
-    });
-    let definition = definition.expect("the table of names has such a column");
+    let definition = extension.definition(name);
     RANGES.with_borrow_mut(|ranges| {
         let ranges = ranges.get_mut(&user)?;
         match ranges.get_mut(name) {
@@ -106,7 +102,7 @@ fn look_again(user: pg_sys::Oid, name: &[u8], schema: &str) -> Option<i64> {
 }
 
 /// Claims a range of the size that is set for the name, in the running transaction, and returns its first number.
-fn claim(user: pg_sys::Oid, name: &[u8], schema: &str) -> i64 {
+fn claim(user: pg_sys::Oid, name: &[u8], extension: &Extension) -> i64 {
     let what = c"snowflake_range_next()".as_ptr();
     // SAFETY: raises, or nothing.
     unsafe { pg_sys::PreventCommandDuringRecovery(what) };
@@ -114,23 +110,7 @@ fn claim(user: pg_sys::Oid, name: &[u8], schema: &str) -> i64 {
     unsafe { pg_sys::PreventCommandIfReadOnly(what) };
     watch();
     let seen = CHANGES.get();
-    let query = format!(
-        "SELECT r.first, r.last, n.id, n.tableoid FROM {schema}.snowflake_range_names AS n, \
-         LATERAL {schema}.snowflake_range_claim(n.name) AS r WHERE n.name OPERATOR(pg_catalog.=) $1"
-    );
-    let claimed = Spi::connect_mut(|client| {
-        let rows = client.update(&query, Some(1), &[text(name)])?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let row = rows.first();
-        let (first, last) = (row.get::<i64>(1)?, row.get::<i64>(2)?);
-        Ok::<_, pgrx::spi::Error>(Some((first, last, row.get::<pgrx::Uuid>(3)?, row.get::<pg_sys::Oid>(4)?)))
-    });
-    let claimed = claimed.expect("the function returns such columns");
-    let Some((Some(first), Some(last), Some(definition), Some(names))) = claimed else {
-        errors::unknown_range_name(name);
-    };
+    let Claim { first, last, definition, names } = extension.claim(user, name, None);
     // SAFETY: a variable of the running transaction.
     let claimed_in = Some(unsafe { pg_sys::GetCurrentSubTransactionId() });
     NAMES.set(names);
@@ -138,26 +118,6 @@ fn claim(user: pg_sys::Oid, name: &[u8], schema: &str) -> i64 {
     let range = Range { next: first.wrapping_add(1), left: last - first, definition, seen, claimed_in };
     RANGES.with_borrow_mut(|ranges| ranges.entry(user).or_default().insert(name.into(), range));
     first
-}
-
-/// A text of the session's own encoding, as PostgreSQL gave it.
-fn text(name: &[u8]) -> DatumWithOid<'_> {
-    // SAFETY: a text and a bytea are stored in the same way.
-    unsafe { DatumWithOid::new(name, pg_sys::TEXTOID) }
-}
-
-/// The schema of the extension, quoted: that of the function which is being called.
-fn schema_of(fcinfo: pg_sys::FunctionCallInfo) -> String {
-    // SAFETY: that of the running call.
-    let function = unsafe { (*fcinfo).flinfo };
-    // SAFETY: set for each function that is called by its oid.
-    let function = unsafe { (*function).fn_oid };
-    // SAFETY: looks into the catalog.
-    let schema = unsafe { pg_sys::get_func_namespace(function) };
-    // SAFETY: a copy of the name of a schema, which has a function.
-    let name = unsafe { pg_sys::get_namespace_name(schema) };
-    // SAFETY: a C string of PostgreSQL's.
-    quote_identifier(unsafe { CStr::from_ptr(name) }.to_string_lossy())
 }
 
 /// Has PostgreSQL tell this session, from now on, how transactions end and when the table of names changes.

@@ -9,7 +9,7 @@ SELECT * FROM snowflake_lamport_decode(9223372036854775807);
 -- After an id from elsewhere every next one is greater, also where the other's node number is the highest.
 SELECT snowflake_lamport_observe('clock', 100 * 1024 + 1023);
 SELECT snowflake_lamport_next('clock') AS id, snowflake_lamport_next('clock') > 100 * 1024 + 1023 AS greater;
--- What is known already never lowers the clock. To look at it counts as an event.
+-- What is known already never lowers the clock, and takes no number of it.
 SELECT snowflake_lamport_observe('clock', 50 * 1024);
 SELECT snowflake_lamport_observe('clock', 0);
 SELECT value FROM snowflake_lamport_decode(snowflake_lamport_next('clock'));
@@ -45,8 +45,25 @@ CREATE SEQUENCE steps INCREMENT 2;
 SELECT error_of($$SELECT snowflake_lamport_next('steps')$$);
 CREATE SEQUENCE round CYCLE;
 SELECT error_of($$SELECT snowflake_lamport_next('round')$$);
+-- What a crash sets back, or each session has for itself.
+CREATE UNLOGGED SEQUENCE unlogged;
+SELECT error_of($$SELECT snowflake_lamport_next('unlogged')$$);
+SELECT error_of($$SELECT snowflake_lamport_observe('unlogged', 1)$$);
+ALTER SEQUENCE unlogged SET LOGGED;
+SELECT snowflake_lamport_next('unlogged') AS id;
+CREATE TEMPORARY SEQUENCE passing;
+SELECT error_of($$SELECT snowflake_lamport_next('passing')$$);
+SELECT error_of('SELECT snowflake_lamport_next(1)');
 CREATE SEQUENCE short MAXVALUE 10;
 SELECT error_of($$SELECT snowflake_lamport_observe('short', 11 * 1024)$$);
+-- At its end there may still be nothing to raise.
+CREATE SEQUENCE ended MAXVALUE 3;
+SELECT snowflake_lamport_observe('ended', 3 * 1024);
+SELECT snowflake_lamport_observe('ended', 3 * 1024 + 5), snowflake_lamport_observe('ended', 1);
+SELECT error_of($$SELECT snowflake_lamport_observe('ended', 4 * 1024)$$);
+BEGIN READ ONLY;
+SELECT snowflake_lamport_observe('ended', 1);
+ROLLBACK;
 SELECT snowflake_lamport_next(NULL) IS NULL AND snowflake_lamport_observe('short', NULL) IS NULL AND snowflake_lamport_decode(NULL) IS NULL AS null_for_null;
 BEGIN READ ONLY;
 SELECT snowflake_lamport_next('short');
@@ -58,13 +75,16 @@ GRANT USAGE ON SEQUENCE short TO regress_snowflake_caller;
 SET ROLE regress_snowflake_caller;
 SELECT snowflake_lamport_next('short') IS NOT NULL AS next;
 SELECT error_of($$SELECT snowflake_lamport_observe('short', 5 * 1024)$$);
+-- Also where there is nothing to raise.
+SELECT error_of($$SELECT snowflake_lamport_observe('short', 0)$$);
 SELECT error_of($$SELECT snowflake_lamport_next('clock')$$);
 RESET ROLE;
 GRANT UPDATE ON SEQUENCE short TO regress_snowflake_caller;
+REVOKE USAGE ON SEQUENCE short FROM regress_snowflake_caller;
 SET ROLE regress_snowflake_caller;
 SELECT snowflake_lamport_observe('short', 5 * 1024), snowflake_lamport_next('short') / 1024 AS value;
 RESET ROLE;
 
-DROP SEQUENCE clock, cached, steps, round, short;
+DROP SEQUENCE clock, cached, steps, round, short, ended, unlogged, passing;
 DROP ROLE regress_snowflake_caller;
 DROP EXTENSION sequencer;

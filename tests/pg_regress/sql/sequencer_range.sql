@@ -116,6 +116,92 @@ RESET ROLE;
 REVOKE INSERT ON snowflake_ranges FROM regress_snowflake_caller;
 DROP ROLE regress_snowflake_caller;
 
+-- A trigger that the owner of the table has added runs with the owner's rights, whoever claims, and changes nothing for
+-- the session.
+CREATE ROLE regress_snowflake_owner;
+GRANT USAGE, CREATE ON SCHEMA public TO regress_snowflake_owner;
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_snowflake_owner', current_database()) \gexec
+SET ROLE regress_snowflake_owner;
+CREATE SCHEMA ids;
+RESET ROLE;
+DROP EXTENSION sequencer;
+SET ROLE regress_snowflake_owner;
+CREATE EXTENSION sequencer SCHEMA ids;
+SELECT ids.snowflake_range_create('orders', 2);
+CREATE TABLE ids.ran (by text, path text);
+CREATE FUNCTION ids.trap() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO ids.ran VALUES (current_user, current_setting('search_path'));
+    PERFORM set_config('search_path', 'trap', false);
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER trap BEFORE INSERT ON ids.snowflake_ranges FOR EACH ROW EXECUTE FUNCTION ids.trap();
+RESET ROLE;
+SELECT ids.snowflake_range_next('orders'), first FROM ids.snowflake_range_claim('orders', 5);
+SELECT * FROM ids.ran;
+SHOW search_path;
+SELECT DISTINCT claimed_by = session_user AS by_us FROM ids.snowflake_ranges;
+-- It takes no other role's rights.
+SET ROLE regress_snowflake_owner;
+CREATE OR REPLACE FUNCTION ids.trap() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RESET ROLE; RETURN NEW; END';
+RESET ROLE;
+SELECT error_of($$SELECT ids.snowflake_range_claim('orders')$$);
+-- Nor does a view in the place of a table.
+SET ROLE regress_snowflake_owner;
+DROP TRIGGER trap ON ids.snowflake_ranges;
+CREATE FUNCTION ids.who() RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'as %', current_user; RETURN ''; END$$;
+ALTER TABLE ids.snowflake_range_names RENAME TO names;
+CREATE VIEW ids.snowflake_range_names AS
+    SELECT name || ids.who() AS name, size, id, counter, claimed_from FROM ids.names;
+RESET ROLE;
+SELECT ids.snowflake_range_claim('orders');
+-- Nor can a table of another be named.
+SET ROLE regress_snowflake_owner;
+DROP VIEW ids.snowflake_range_names;
+ALTER TABLE ids.names RENAME TO snowflake_range_names;
+RESET ROLE;
+CREATE TABLE other (name text, first bigint DEFAULT 1, size bigint, node_id int);
+SET ROLE regress_snowflake_owner;
+INSERT INTO ids.snowflake_range_names (name, size, claimed_from) VALUES ('other', 1, 'other');
+RESET ROLE;
+SELECT error_of($$SELECT ids.snowflake_range_claim('other')$$);
+DROP TABLE other;
+-- A table that gives nothing.
+SET ROLE regress_snowflake_owner;
+CREATE FUNCTION ids.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER nothing BEFORE INSERT ON ids.snowflake_ranges FOR EACH ROW EXECUTE FUNCTION ids.nothing();
+RESET ROLE;
+SELECT error_of($$SELECT ids.snowflake_range_claim('orders')$$);
+SET client_min_messages = warning;
+DROP OWNED BY regress_snowflake_owner CASCADE;
+RESET client_min_messages;
+DROP ROLE regress_snowflake_owner;
+CREATE EXTENSION sequencer;
+
+-- A counter that was dropped by hand.
+SELECT snowflake_range_create('lost', 5);
+SELECT snowflake_range_next('lost');
+DO $$BEGIN EXECUTE 'DROP SEQUENCE ' || (SELECT counter FROM snowflake_range_names WHERE name = 'lost'); END$$;
+SELECT error_of($$SELECT snowflake_range_list('lost')$$);
+SELECT error_of($$SELECT snowflake_range_claim('lost')$$, '\d+');
+SELECT snowflake_range_drop('lost');
+SELECT error_of($$SELECT snowflake_range_next('lost')$$);
+
+-- Ranges that come by replication raise the counter, too.
+SELECT snowflake_range_create('copied', 5);
+SET session_replication_role = replica;
+INSERT INTO snowflake_ranges (name, first, size, claimed_at, claimed_by) VALUES ('copied', 1, 100, now(), 'there');
+SELECT first FROM snowflake_range_claim('copied');
+RESET session_replication_role;
+SELECT first FROM snowflake_range_claim('copied');
+
+-- pg_dump reads the counters, whoever runs it.
+SELECT has_sequence_privilege('public', counter, 'SELECT') AS read, has_sequence_privilege('public', counter, 'USAGE, UPDATE') AS move
+FROM snowflake_range_names WHERE name = 'copied';
+-- A name that is not there is told as it was given.
+SELECT error_of(format('SELECT snowflake_range_next(%L)', E'gr\u00F6\u00DFe'));
+
 -- A hostile search path changes nothing.
 CREATE SCHEMA hostile;
 CREATE TABLE hostile.snowflake_range_names (name text, id uuid);

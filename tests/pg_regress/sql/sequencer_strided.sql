@@ -36,6 +36,12 @@ SELECT snowflake_strided_next('short') AS id, snowflake_strided_next('short') AS
 SELECT error_of($$SELECT snowflake_strided_next('short')$$);
 SELECT min(left(e, 5)) AS code FROM error_of($$SELECT snowflake_strided_next('pg_class')$$) AS e;
 SELECT error_of($$SELECT snowflake_strided_next('missing')$$);
+-- What a crash sets back, or each session has for itself.
+CREATE UNLOGGED SEQUENCE unlogged;
+SELECT error_of($$SELECT snowflake_strided_next('unlogged')$$);
+CREATE TEMPORARY SEQUENCE passing;
+SELECT error_of($$SELECT snowflake_strided_next('passing')$$);
+DROP SEQUENCE unlogged, passing;
 SELECT snowflake_strided_next(NULL) IS NULL AS null_for_null;
 BEGIN READ ONLY;
 SELECT snowflake_strided_next('strided');

@@ -70,9 +70,14 @@ SELECT error_of($$INSERT INTO snowflake_vector_clock VALUES (false, '{0}')$$, 'n
 SELECT snowflake_vector_observe(NULL) IS NULL AND snowflake_vector_compare(NULL, 1) IS NULL AND snowflake_vector_compare(1, 1, NULL) IS NULL
     AND snowflake_vector_decode(NULL) IS NULL AND snowflake_vector_decode(1, NULL) IS NULL AS null_for_null;
 
--- Events are for everyone, what moves the clock for others is not; the table is nobody's but the owner's.
+-- An event locks the clock for all, and uses up a counter: it is for whom it was granted to. The table is nobody's but
+-- the owner's.
 SELECT snowflake_vector_configure(2, true);
 CREATE ROLE regress_snowflake_caller;
+SET ROLE regress_snowflake_caller;
+SELECT error_of('SELECT snowflake_vector_next()');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION snowflake_vector_next() TO regress_snowflake_caller;
 SET ROLE regress_snowflake_caller;
 SELECT snowflake_vector_next() AS id;
 SELECT counters FROM snowflake_vector_clock;
@@ -80,6 +85,7 @@ SELECT error_of('SELECT snowflake_vector_observe(1)');
 SELECT error_of('SELECT snowflake_vector_configure(2, true)');
 SELECT error_of('UPDATE snowflake_vector_clock SET counters = NULL');
 RESET ROLE;
+DROP OWNED BY regress_snowflake_caller;
 DROP ROLE regress_snowflake_caller;
 DROP FUNCTION id_of;
 DROP EXTENSION sequencer;
