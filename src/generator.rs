@@ -32,6 +32,8 @@ thread_local! {
     /// The ids this session has reserved and not handed out. A new reservation replaces the rest of the last one,
     /// so the ids of a session rise. (A parallel worker has a block of its own, as a session has.)
     static BLOCK: Cell<Block> = const { Cell::new(Block::EMPTY) };
+    /// The epoch that this session has last seen set and not in force.
+    static WAITING_EPOCH_MS: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
 /// The next id where nothing stands in the way, as nearly always: the word and the clock are read once, and the
@@ -269,10 +271,11 @@ impl UsedUp {
 }
 
 /// The epoch was changed while the server runs: it goes on with the one its ids began with, and the log says so
-/// once for each new value.
+/// once for each new value. A session that has not seen the newest says nothing of the one before again.
 #[cold]
 fn epoch_waits_for_restart(shared: &Shared, fixed: i64, set: i64) -> i64 {
-    if shared.clock.reported_epoch_ms.swap(set, Ordering::AcqRel) != set {
+    let news = WAITING_EPOCH_MS.replace(Some(set)) != Some(set);
+    if news && shared.clock.reported_epoch_ms.swap(set, Ordering::AcqRel) != set {
         ereport!(
             PgLogLevel::LOG,
             PgSqlErrorCode::ERRCODE_CANT_CHANGE_RUNTIME_PARAM,
