@@ -26,6 +26,14 @@ fn answer(client: &mut Client, cause: i64) -> i64 {
     client.query_one("SELECT snowflake_next(after => $1)", &[&cause]).expect("an id").get(0)
 }
 
+/// The server behind has been moved no further than to the clock of the other, and that one not at all.
+fn assert_with_the_clocks(servers: &[Cluster; 2]) {
+    for (server, ahead) in servers.iter().zip([APART_MS, 0]) {
+        let status = server.status();
+        assert!(status.ahead_ms.is_some_and(|ms| ms <= ahead + 1), "{status:?}");
+    }
+}
+
 fn observe(client: &mut Client, id: i64) {
     client.query("SELECT snowflake_observe($1)", &[&id]).expect("it is not too far");
 }
@@ -87,10 +95,7 @@ fn a_reply_is_greater_than_its_post_with_clocks_900_ms_apart() {
         assert!(answers > 100, "node {node} gave {answers} answers");
     }
     // Thousands of answers have not moved the server behind further than to the clock of the other, nor that one.
-    for (server, ahead) in servers.iter().zip([APART_MS, 0]) {
-        let status = server.status();
-        assert!(status.ahead_ms.is_some_and(|ms| ms <= ahead + 1), "{status:?}");
-    }
+    assert_with_the_clocks(&servers);
 }
 
 /// Faster than a millisecond, for thousands of answers: neither server is further ahead than the clock that is. Seen to
@@ -106,10 +111,7 @@ fn answers_to_and_fro_stay_with_the_clocks() {
         assert!(effect > said, "{} answers {}", show(effect), show(said));
         said = effect;
     }
-    for (server, ahead) in servers.iter().zip([APART_MS, 0]) {
-        let status = server.status();
-        assert!(status.ahead_ms.is_some_and(|ms| ms <= ahead + 1), "{status:?}");
-    }
+    assert_with_the_clocks(&servers);
 }
 
 /// Every session of the server, with blocks of all sizes. Seen to fail with blocks that go on below what was observed.

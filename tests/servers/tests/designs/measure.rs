@@ -19,6 +19,8 @@ const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(100);
 /// What is asked for when the coordinator is down: more than a range.
 const ASKED_FOR: usize = 1_500;
+/// What is no number is a UUID.
+const UUID_BITS: u32 = 128;
 /// Replies between two sessions of one server, and between two servers.
 const REPLIES: usize = 300;
 
@@ -158,12 +160,8 @@ pub fn width(fleet: &Fleet, designs: &[&Design], measured: &mut [Measured]) {
         measured.is_bigint = row.get::<_, &str>(0) == "bigint";
         let id = row.get::<_, &str>(1).parse::<i64>();
         measured.is_negative = id.as_ref().is_ok_and(|id| *id < 0);
-        measured.bits = id.map_or(uuid_bits(), |id| i64::BITS - id.leading_zeros());
+        measured.bits = id.map_or(UUID_BITS, |id| i64::BITS - id.leading_zeros());
     }
-}
-
-const fn uuid_bits() -> u32 {
-    128
 }
 
 /// Ids of all servers at once, before and after one leaves and one crashes.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::design::{APART_MS, Design, Requirement, Verdict};
+use crate::design::{Design, Requirement, Verdict};
 use crate::measure::Measured;
 
 const BEGIN: &str = "<!-- Made by `make designs`: begin -->";
@@ -73,7 +73,7 @@ fn figures<'a>(rows: impl Iterator<Item = (&'a Design, &'a Measured)>) -> String
             (_, None) => "goes on".to_owned(),
             (got, Some(code)) => format!("{got} ids, then `{code}`"),
         };
-        let apart = if design.clocks_ms * 2 == APART_MS { APART_MS } else { design.clocks_ms * 2 };
+        let apart = 2 * design.clocks_ms;
         let _ = writeln!(
             table,
             "| {} | {one} | {eight} | {} of {} | {without} | {} | {} of {replies} | {} of {replies}, {apart} ms |",
