@@ -54,6 +54,7 @@ apt_install() {
     "${as_root[@]}" apt-get update --quiet=2 </dev/null || say "(apt-get update failed: trying with the package lists there are)"
     mkdir -p "$target"
     pins=$target/apt-preferences
+    rm -f "$pins"
     pin_installed_versions >"$pins"
     if ! plan=$(apt_plan "$@" --option=Dir::Etc::Preferences="$pins") || [[ $(changes_of "$plan") ]]; then
         plan=$(apt_plan "$@") && changes=$(changes_of "$plan") && [[ $changes ]] || die "apt cannot do this: $command"
