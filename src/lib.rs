@@ -13,6 +13,7 @@ mod permutation;
 mod sequencer;
 mod settings;
 mod shared;
+mod shown;
 mod spread;
 mod sql;
 #[cfg(any(test, feature = "pg_test"))]
