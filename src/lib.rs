@@ -18,6 +18,7 @@ mod spread;
 mod sql;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
+mod unguarded;
 mod wait;
 
 use pgrx::prelude::*;
