@@ -3,6 +3,8 @@
 //! Style: PostgreSQL's own. The primary message is lower case and names the value; DETAIL tells facts; HINT tells
 //! what to do.
 
+use std::fmt::Display;
+
 use pgrx::prelude::*;
 use snowflake_core::driver::{Given, Refusal};
 use snowflake_core::foreign::LAYOUTS;
@@ -10,22 +12,24 @@ use snowflake_core::layout::TIMESTAMP_MS_MAX;
 use snowflake_core::{Base32Error, FieldError, GenerateError, UuidError};
 
 use crate::settings;
+use crate::shown::Shown;
 
-/// Reports an error and does not return.
+/// Reports an error and does not return. What a user has chosen is shown as a [`Shown`].
 #[cold]
-pub fn raise(code: PgSqlErrorCode, message: String, detail: Option<String>, hint: Option<&str>) -> ! {
+pub fn raise(code: PgSqlErrorCode, message: impl Display, detail: Option<String>, hint: Option<&str>) -> ! {
     report(PgLogLevel::ERROR, code, message, detail, hint);
     unreachable!("ERROR does not return")
 }
 
-fn report(
+/// Reports something, at any level.
+pub fn report(
     level: PgLogLevel,
     code: PgSqlErrorCode,
-    message: String,
+    message: impl Display,
     detail: Option<String>,
     hint: Option<&str>,
 ) {
-    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, message, function_name!());
+    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, message.to_string(), function_name!());
     if let Some(detail) = detail {
         report = report.set_detail(detail);
     }
@@ -148,11 +152,11 @@ fn uuid(error: UuidError) -> ! {
 
 /// A name that no layout has.
 #[cold]
-pub fn unknown_layout(name: &[u8]) -> ! {
+pub fn unknown_layout(name: Shown) -> ! {
     let known: Vec<&str> = LAYOUTS.iter().map(|layout| layout.name).collect();
     raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("unknown layout of ids \"{}\"", name.escape_ascii()),
+        format!("unknown layout of ids \"{name}\""),
         None,
         Some(&format!("Known are {}. See snowflake_layouts().", known.join(", "))),
     )
@@ -260,7 +264,7 @@ fn in_recovery() -> ! {
 
 /// A value of a setting was given and could not be taken, so that only the default is in force.
 #[cold]
-pub fn setting_refused(name: &str, given: Option<&str>) -> ! {
+pub fn setting_refused(name: Shown, given: Option<&Shown>) -> ! {
     let message = match given {
         Some(value) => format!("setting \"{name}\" is \"{value}\", which was refused"),
         None => format!("the value given for setting \"{name}\" was refused"),

@@ -12,9 +12,11 @@ mod permutation;
 mod sequencer;
 mod settings;
 mod shared;
+mod shown;
 mod sql;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
+mod unguarded;
 
 use pgrx::prelude::*;
 

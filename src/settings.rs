@@ -22,6 +22,7 @@ use snowflake_core::layout::{self, EPOCH_MS_DEFAULT, IDS_PER_MS, NODE_ID_DEFAULT
 
 use crate::clock;
 use crate::errors::{self, OrRaise};
+use crate::shown::Shown;
 
 const MS_PER_S: i64 = 1_000;
 
@@ -217,7 +218,7 @@ struct Checked {
     /// The default is in force with the mark described above.
     refused: AtomicBool,
     /// The value that was refused, where this process saw it.
-    given: OnceLock<String>,
+    given: OnceLock<Shown>,
 }
 
 impl Checked {
@@ -238,12 +239,12 @@ impl Checked {
     #[inline]
     fn or_raise(&self) {
         if self.is_refused() {
-            errors::setting_refused(&self.name.to_string_lossy(), self.given.get().map(String::as_str));
+            errors::setting_refused(Shown::new(self.name.to_bytes()), self.given.get());
         }
     }
 
     /// The value that was given before the setting is defined, and is kept as a placeholder.
-    fn value_given(&self) -> Option<String> {
+    fn value_given(&self) -> Option<Shown> {
         if !placeholder_has_value(self.name) {
             return None;
         }
@@ -253,7 +254,7 @@ impl Checked {
             return None;
         }
         // SAFETY: PostgreSQL returns a C string.
-        Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
+        Some(Shown::new(unsafe { CStr::from_ptr(value) }.to_bytes()))
     }
 
     /// The check hook's part: keeps the source, and puts the mark where it is that of a refused value.
@@ -277,7 +278,7 @@ impl Checked {
 
     /// To be called right after the definition, during which PostgreSQL assigned every value it accepted: so the
     /// source kept is that of the value in force.
-    fn distrust_a_refused_value(&self, given: Option<String>, context: pg_sys::GucContext::Type) {
+    fn distrust_a_refused_value(&self, given: Option<Shown>, context: pg_sys::GucContext::Type) {
         let default_in_force = self.source.load(Ordering::Relaxed) == pg_sys::GucSource::PGC_S_DEFAULT;
         let Some(given) = given.filter(|_| default_in_force) else { return };
         let _ = self.given.set(given);

@@ -8,13 +8,13 @@
 //! The caller's rights on the sequence count, as for `nextval` (USAGE or UPDATE) and `setval` (UPDATE). Both write WAL
 //! in the caller's transaction, and outside of it: a number is not given back by a rollback.
 
-use std::ffi::CStr;
-
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use snowflake_core::designs::VALUE_MAX;
 
 use super::{errors, rights};
+use crate::shown::Shown;
+use crate::unguarded;
 
 /// Tells our lock from those of `pg_advisory_lock`, which have 1 or 2 there: "sq".
 const LOCK_CLASS: u16 = u16::from_be_bytes(*b"sq");
@@ -48,7 +48,7 @@ impl Counter {
         // SAFETY: as above.
         let persistence = unsafe { pg_sys::get_rel_persistence(sequence) } as u8;
         if kind == pg_sys::RELKIND_SEQUENCE && persistence != pg_sys::RELPERSISTENCE_PERMANENT {
-            errors::not_permanent(&counter.name(), persistence == pg_sys::RELPERSISTENCE_TEMP);
+            errors::not_permanent(counter.name(), persistence == pg_sys::RELPERSISTENCE_TEMP);
         }
         counter
     }
@@ -63,11 +63,11 @@ impl Counter {
         let Some(options) = Options::of(sequence) else { return counter };
         for (option, value) in [("INCREMENT", options.increment), ("CACHE", options.cache)] {
             if value != 1 {
-                errors::no_counter(&counter.name(), option, value);
+                errors::no_counter(counter.name(), option, value);
             }
         }
         if options.cycle {
-            errors::cycles(&counter.name());
+            errors::cycles(counter.name());
         }
         counter
     }
@@ -79,7 +79,7 @@ impl Counter {
     pub fn next_value(self) -> i64 {
         let value = self.nextval();
         if !(0..=VALUE_MAX).contains(&value) {
-            errors::value_out_of_range(&self.name(), value);
+            errors::value_out_of_range(self.name(), value);
         }
         value
     }
@@ -114,7 +114,7 @@ impl Counter {
     pub fn take(self, n: i64) -> i64 {
         let first = self.locked(pg_sys::ExclusiveLock, |counter| {
             let first = counter.nextval();
-            let Some(last) = first.checked_add(n - 1) else { errors::used_up(&counter.name(), first, n) };
+            let Some(last) = first.checked_add(n - 1) else { errors::used_up(counter.name(), first, n) };
             // Also for one: the record of nextval may be another session's, and not flushed yet.
             counter.setval(last);
             first
@@ -150,7 +150,7 @@ impl Counter {
 
     fn nextval(self) -> i64 {
         // SAFETY: PostgreSQL's function of one regclass, which is strict and never returns NULL.
-        let value = unsafe { direct_function_call::<i64>(pg_sys::nextval_oid, &[self.0.into_datum()]) };
+        let value = unsafe { direct_function_call::<i64>(unguarded::nextval_oid, &[self.0.into_datum()]) };
         value.expect("nextval returns a number")
     }
 
@@ -166,17 +166,11 @@ impl Counter {
     fn setval(self, value: i64) {
         let arguments = [self.0.into_datum(), value.into_datum()];
         // SAFETY: PostgreSQL's function of a regclass and a bigint.
-        unsafe { direct_function_call::<i64>(pg_sys::setval_oid, &arguments) };
+        unsafe { direct_function_call::<i64>(unguarded::setval_oid, &arguments) };
     }
 
-    fn name(self) -> String {
-        // SAFETY: returns NULL, or a copy of the name.
-        let name = unsafe { pg_sys::get_rel_name(self.0) };
-        if name.is_null() {
-            return self.0.to_u32().to_string();
-        }
-        // SAFETY: a C string of PostgreSQL's.
-        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    fn name(self) -> Shown {
+        Shown::relation(self.0)
     }
 }
 

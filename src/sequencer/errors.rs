@@ -6,6 +6,7 @@ use snowflake_core::designs::VALUE_MAX;
 use snowflake_core::{DesignFieldError, VectorError};
 
 use crate::errors::{OrRaise, raise};
+use crate::shown::Shown;
 
 impl<T> OrRaise<T> for Result<T, DesignFieldError> {
     fn or_raise(self) -> T {
@@ -86,7 +87,7 @@ pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
 
 /// A sequence whose number does not fit 53 bits any more, or is negative.
 #[cold]
-pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
+pub fn value_out_of_range(sequence: Shown, got: i64) -> ! {
     let code = if got < 0 {
         PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
     } else {
@@ -102,7 +103,7 @@ pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
 
 /// A sequence that cannot be a clock or a counter.
 #[cold]
-pub fn no_counter(sequence: &str, option: &str, got: i64) -> ! {
+pub fn no_counter(sequence: Shown, option: &str, got: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("sequence \"{sequence}\" has {option} {got}, which must be 1"),
@@ -116,7 +117,7 @@ pub fn no_counter(sequence: &str, option: &str, got: i64) -> ! {
 
 /// A sequence that starts over.
 #[cold]
-pub fn cycles(sequence: &str) -> ! {
+pub fn cycles(sequence: Shown) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("sequence \"{sequence}\" may start over"),
@@ -127,7 +128,7 @@ pub fn cycles(sequence: &str) -> ! {
 
 /// A counter that has not so many numbers left.
 #[cold]
-pub fn used_up(sequence: &str, first: i64, n: i64) -> ! {
+pub fn used_up(sequence: Shown, first: i64, n: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
         format!("sequence \"{sequence}\" has no {n} numbers left from {first} on"),
@@ -149,7 +150,7 @@ pub fn bad_count(n: i64) -> ! {
 
 /// A sequence that a crash sets back, or that one session has.
 #[cold]
-pub fn not_permanent(sequence: &str, temporary: bool) -> ! {
+pub fn not_permanent(sequence: Shown, temporary: bool) -> ! {
     let (kind, detail, hint) = if temporary {
         ("temporary", "Each session would have numbers of its own.", "Use a sequence that is not temporary.")
     } else {
