@@ -95,8 +95,8 @@ COMMENT ON FUNCTION snowflake_status() IS
 
 COMMENT ON FUNCTION snowflake_adopt(regclass, name, boolean) IS
     'makes an integer column bigint DEFAULT snowflake_next(), with the columns that reference it; returns the statements';
-COMMENT ON FUNCTION snowflake_audit(regclass, name) IS
-    'the nodes that have made the ids of a column, with counts, times, and ids that cannot be';
+COMMENT ON FUNCTION snowflake_audit(regclass, name, timestamptz) IS
+    'the nodes that have made the ids of a column, with counts, times, and numbers that cannot be ids';
 
 COMMENT ON TABLE snowflake_nodes IS
     'registry of node numbers, one for each server name';

@@ -143,7 +143,7 @@ fn the_format_ends() {
     const LAST_MS: i64 = (1 << 41) - 1;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970").as_millis() as i64;
     let clock = FakeClock::new();
-    clock.set_offset_ms(EPOCH_MS + LAST_MS - now - 4_000);
+    clock.set_offset_ms(EPOCH_MS + LAST_MS - now - 8_000);
     let mut cluster = Cluster::builder().clock(&clock).start();
     cluster.create_extension("postgres");
     let mut client = cluster.connect("postgres");
