@@ -103,7 +103,7 @@ CREATE SEQUENCE counted INCREMENT 10 START 10;
 CREATE VIEW ranges AS
     SELECT greatest(last - (pg_sequence_parameters('counted'::regclass)).increment + 1,
             (pg_sequence_parameters('counted'::regclass)).minimum_value) AS first, last
-    FROM (SELECT nextval('counted') AS last WHERE pg_current_xact_id() IS NOT NULL) AS claim;
+    FROM (SELECT nextval('counted') AS last WHERE pg_logical_emit_message(true, 'ranges', '') IS NOT NULL) AS claim;
 SELECT next('ranges', 12);
 SELECT next('counted', 2);
 -- Claimed by reading, a range outlives only a transaction that is committed.
