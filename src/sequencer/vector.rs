@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use pgrx::Array;
 use pgrx::prelude::*;
-use snowflake_core::layout::Id;
 use snowflake_core::VectorError;
+use snowflake_core::layout::Id;
 use snowflake_core::vector::{NODES_MAX, VectorClock};
 
 use super::errors;

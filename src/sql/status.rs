@@ -98,8 +98,7 @@ fn rows_of(function: pg_sys::Oid) -> i64 {
     // SAFETY: made above.
     let for_arguments = unsafe { (*context).ecxt_per_tuple_memory };
     // SAFETY: as above; what is for arguments may be reset, since there are none.
-    let rows =
-        unsafe { pg_sys::ExecMakeTableFunctionResult(state, context, for_arguments, columns, false) };
+    let rows = unsafe { pg_sys::ExecMakeTableFunctionResult(state, context, for_arguments, columns, false) };
     // SAFETY: what the call has returned.
     let count = unsafe { pg_sys::tuplestore_tuple_count(rows) };
     // SAFETY: as above; not used after this.

@@ -97,7 +97,7 @@ fn killed_under_load() {
                         format!("BEGIN; INSERT INTO orders SELECT FROM generate_series(1, 4); {end}");
                     if let Err(error) = client.batch_execute(&insert) {
                         let error = SqlError::of(&error);
-                        let away = ["08000", "08001", "08006", "57P01", "57P02", "57P03", "XX000"];
+                        let away = ["08000", "08001", "08006", "57P01", "57P02", "57P03"];
                         assert!(away.contains(&&*error.code), "{error}");
                         client.batch_execute("ROLLBACK").expect("rolled back");
                     }
@@ -141,9 +141,10 @@ fn rolled_back_here() {
 /// who had it must not go on in it. Seen to fail with ranges that outlive a rollback.
 #[test]
 fn rolled_back_before_a_crash_of_the_central_server() {
-    for rollback in ["BEGIN; SELECT sequencer_range_next('order_ranges'); ROLLBACK",
-        "BEGIN; SAVEPOINT s; SELECT sequencer_range_next('order_ranges'); ROLLBACK TO s; COMMIT"]
-    {
+    for rollback in [
+        "BEGIN; SELECT sequencer_range_next('order_ranges'); ROLLBACK",
+        "BEGIN; SAVEPOINT s; SELECT sequencer_range_next('order_ranges'); ROLLBACK TO s; COMMIT",
+    ] {
         let mut central = central();
         let locals = [local(&central), local(&central)];
         let mut clients: Vec<Client> = locals.iter().map(|local| local.connect("postgres")).collect();

@@ -101,9 +101,7 @@ fn vector_events_of_many_sessions() {
             .map(|_| {
                 scope.spawn(|| {
                     let mut client = cluster.connect("postgres");
-                    (0..120)
-                        .map(|_| number(&mut client, "SELECT event()"))
-                        .collect::<Vec<_>>()
+                    (0..120).map(|_| number(&mut client, "SELECT event()")).collect::<Vec<_>>()
                 })
             })
             .collect();

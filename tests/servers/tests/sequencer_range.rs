@@ -191,7 +191,8 @@ fn a_sequence_that_is_dropped_under_load() {
 #[test]
 fn a_claim_in_a_prepared_transaction() {
     let cluster = server(10);
-    let ranges = "CREATE VIEW ranges AS SELECT last - 9 AS first, last FROM (SELECT nextval('ids') AS last) AS claim";
+    let ranges =
+        "CREATE VIEW ranges AS SELECT last - 9 AS first, last FROM (SELECT nextval('ids') AS last) AS claim";
     cluster.execute("postgres", ranges);
     for (source, after) in [("ranges", 11), ("ids", 22)] {
         let next = format!("SELECT sequencer_range_next('{source}')");
@@ -258,7 +259,8 @@ fn a_view_that_is_retyped_under_prepared_sessions() {
     // By name with each call, and by OID once.
     let by_name = client.prepare("SELECT sequencer_range_next($1::text::regclass)").expect("prepared");
     let by_oid = client.prepare("SELECT sequencer_range_next('ranges')").expect("prepared");
-    for first in ["3735928559::integer", "'x'::text", "ARRAY[1::bigint]", "true", "1.0", "'1 day'::interval"] {
+    for first in ["3735928559::integer", "'x'::text", "ARRAY[1::bigint]", "true", "1.0", "'1 day'::interval"]
+    {
         client.query(&by_name, &[&"ranges"]).expect("a number");
         cluster.execute("postgres", &format!("DROP VIEW ranges; {}", view(first, ", 2 AS more")));
         for _ in 0..2 {
@@ -279,8 +281,7 @@ fn through_dump_and_restore() {
     for database in ["original", "copy"] {
         cluster.execute("postgres", &format!("CREATE DATABASE {database} OWNER app"));
     }
-    let mut client =
-        cluster.config("original").user("app").connect(NoTls).expect("a session of the owner's");
+    let mut client = cluster.config("original").user("app").connect(NoTls).expect("a session of the owner's");
     client
         .batch_execute(
             "CREATE EXTENSION sequencer CASCADE; CREATE SEQUENCE ids INCREMENT 10 START 10;
@@ -291,7 +292,9 @@ fn through_dump_and_restore() {
         .expect("it is trusted");
     client.batch_execute(sql_of_designs("CREATE VIEW order_ranges")).expect("the view");
     client.batch_execute(sql_of_designs("CREATE TABLE my_clock")).expect("the vector clock");
-    client.batch_execute("SELECT FROM order_ranges; SELECT sequencer_range_next('order_ranges')").expect("claims");
+    client
+        .batch_execute("SELECT FROM order_ranges; SELECT sequencer_range_next('order_ranges')")
+        .expect("claims");
     let dump = cluster.run("pg_dump", &["--username", "app", "original"]);
     let file = cluster.write_file("dump.sql", &dump);
     let file = file.to_str().expect("paths of tests are UTF-8");

@@ -228,9 +228,9 @@ pub fn without_the_coordinator(fleet: &mut Fleet, designs: &[&Design], measured:
 /// What the vector clock says of two events of which neither knows the other.
 pub fn unrelated_events(fleet: &Fleet) -> String {
     let mut sessions = [fleet.connect(0), fleet.connect(1)];
-    let [a, b] = sessions.each_mut().map(|session| {
-        session.query_one("SELECT event()", &[]).expect("an id").get::<_, i64>(0)
-    });
+    let [a, b] = sessions
+        .each_mut()
+        .map(|session| session.query_one("SELECT event()", &[]).expect("an id").get::<_, i64>(0));
     let compare = format!("SELECT snowflake_vector_compare($1, $2, {NODES})");
     sessions[0].query_one(&compare, &[&a, &b]).expect("two ids").get(0)
 }
