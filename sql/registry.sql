@@ -18,19 +18,24 @@ VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $change$
 DECLARE
-    owner name;
+    owner record;
     find CONSTANT text := format('SELECT node_id FROM %s WHERE server_name = $1', nodes);
     node integer;
 BEGIN
+    SELECT rolname, rolsuper INTO owner FROM pg_class JOIN pg_roles ON pg_roles.oid = relowner WHERE pg_class.oid = nodes;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', nodes::oid
+            USING ERRCODE = 'undefined_table', HINT = 'Name a table like snowflake_nodes.';
+    END IF;
     -- A superuser may have given the table to somebody. Not even to read it is safe then: the owner's code is in
-    -- policies and indexes, too.
-    SELECT rolname INTO owner FROM pg_class JOIN pg_roles ON pg_roles.oid = relowner
-        WHERE pg_class.oid = nodes AND rolname <> current_user AND NOT rolsuper AND pg_has_role(relowner, 'MEMBER');
-    IF FOUND THEN
-        RAISE EXCEPTION 'table % belongs to role "%"', nodes, owner
+    -- policies and indexes, too, and can take back what a session has given up by SET ROLE.
+    IF NOT owner.rolsuper AND EXISTS (SELECT FROM unnest(ARRAY[current_user, session_user]) AS caller
+        WHERE caller <> owner.rolname AND pg_has_role(caller, owner.rolname, 'MEMBER'))
+    THEN
+        RAISE EXCEPTION 'table % belongs to role "%"', nodes, owner.rolname
             USING ERRCODE = 'insufficient_privilege',
-                DETAIL = 'What the owner has added to the table would run with your rights.',
-                HINT = format('SET ROLE %I', owner);
+                DETAIL = 'What the owner has added to the table would run with your rights. SET ROLE does not keep it from that.',
+                HINT = format('Connect as role "%s", or give the table to a superuser: ALTER TABLE %s OWNER TO ...', owner.rolname, nodes);
     END IF;
     IF NOT claim THEN
         EXECUTE format('DELETE FROM %s WHERE server_name = $1 RETURNING node_id', nodes) INTO node USING server_name;
@@ -52,7 +57,7 @@ BEGIN
         EXECUTE format('SELECT free FROM generate_series(0, 1023) AS free
             WHERE NOT EXISTS (SELECT FROM %s WHERE node_id = free) ORDER BY free = 0, free LIMIT 1', nodes) INTO node;
         IF node IS NULL THEN
-            RAISE EXCEPTION 'no node number is free for server "%"', server_name
+            RAISE EXCEPTION 'no node number is free for server "%"', server_name::name
                 USING ERRCODE = 'program_limit_exceeded', DETAIL = 'All 1024 numbers are claimed.',
                     HINT = 'Release one that no server uses any more, with snowflake_node_release().';
         END IF;
@@ -60,14 +65,14 @@ BEGIN
             EXECUTE format('INSERT INTO %s (node_id, server_name) VALUES ($1, $2)', nodes) USING node, server_name;
         EXCEPTION WHEN unique_violation THEN
             -- Claimed after this transaction's snapshot was taken.
-            RAISE EXCEPTION 'could not claim a node number for server "%"', server_name
+            RAISE EXCEPTION 'could not claim a node number for server "%"', server_name::name
                 USING ERRCODE = 'serialization_failure',
                     DETAIL = 'Another transaction has claimed a number since this one began.',
                     HINT = 'Try the transaction again.';
         END;
     END IF;
     IF node NOT BETWEEN 0 AND 1023 THEN
-        RAISE EXCEPTION 'node number of server "%" must be in [0, 1023], got %', server_name, node
+        RAISE EXCEPTION 'node number of server "%" must be in [0, 1023], got %', server_name::name, node
             USING ERRCODE = 'numeric_value_out_of_range', HINT = 'The constraint of the table was dropped: correct the row.';
     END IF;
     RETURN node;

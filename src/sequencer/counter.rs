@@ -158,9 +158,9 @@ impl Counter {
 
     /// What its options are now.
     pub fn options(self) -> Options {
-        use pg_sys::SysCacheIdentifier::SEQRELID;
+        let catalog = pg_sys::SysCacheIdentifier::SEQRELID as i32;
         let [increment, min, cache, cycle] =
-            columns(SEQRELID, self.0, [SEQINCREMENT, SEQMIN, SEQCACHE, SEQCYCLE]);
+            columns(catalog, self.0, [SEQINCREMENT, SEQMIN, SEQCACHE, SEQCYCLE]);
         Options {
             increment: increment.value() as i64,
             min: min.value() as i64,
@@ -171,7 +171,7 @@ impl Counter {
 
     /// The file that it is in: every change of an option but OWNED BY makes a new one.
     pub fn file(self) -> pg_sys::Oid {
-        let [file] = columns(pg_sys::SysCacheIdentifier::RELOID, self.0, [RELFILENODE]);
+        let [file] = columns(pg_sys::SysCacheIdentifier::RELOID as i32, self.0, [RELFILENODE]);
         pg_sys::Oid::from(file.value() as u32)
     }
 
@@ -190,18 +190,14 @@ pub struct Options {
 }
 
 /// Columns of the row that a catalog has of a locked sequence, which are passed by value and never NULL.
-fn columns<const N: usize>(
-    cache: pg_sys::SysCacheIdentifier::Type,
-    relation: pg_sys::Oid,
-    numbers: [i16; N],
-) -> [pg_sys::Datum; N] {
-    // SAFETY: both caches that are asked have one key, an oid.
-    let row = unsafe { pg_sys::SearchSysCache1(cache as i32, relation.into()) };
+fn columns<const N: usize>(catalog: i32, relation: pg_sys::Oid, numbers: [i16; N]) -> [pg_sys::Datum; N] {
+    // SAFETY: the caches of both catalogs have one key, an oid.
+    let row = unsafe { pg_sys::SearchSysCache1(catalog, relation.into()) };
     assert!(!row.is_null(), "a sequence has rows in both catalogs");
     let values = numbers.map(|number| {
         let mut is_null = false;
-        // SAFETY: a row of this cache, and a column that its table has.
-        unsafe { pg_sys::SysCacheGetAttr(cache as i32, row, number, &mut is_null) }
+        // SAFETY: a row of this catalog, and a column that its table has.
+        unsafe { pg_sys::SysCacheGetAttr(catalog, row, number, &mut is_null) }
     });
     // SAFETY: found above, and what was read of it are values.
     unsafe { pg_sys::ReleaseSysCache(row) };

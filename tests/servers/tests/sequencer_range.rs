@@ -44,7 +44,7 @@ fn insert(cluster: &Cluster, seed: u64, until: Instant) {
     }
 }
 
-/// The primary key refuses a number that comes twice. Seen to fail with ranges that begin at the sequence's value.
+/// The primary key refuses a number that comes twice. Seen to fail with ranges that are one number too long.
 #[test]
 fn sixteen_sessions_rollbacks_and_crashes() {
     let mut cluster = server(7);

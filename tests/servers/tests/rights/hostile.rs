@@ -11,6 +11,11 @@ pub const TRAPPED: &str = "the trap has the rights of";
 pub const TRAP: &str = "
 CREATE FUNCTION NAMED.trap() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
+    BEGIN
+        PERFORM pg_catalog.set_config('role', 'none', true);
+    EXCEPTION WHEN OTHERS THEN
+        NULL;
+    END;
     IF current_user <> OWNER THEN
         RAISE EXCEPTION 'the trap has the rights of %', current_user;
     END IF;
