@@ -15,6 +15,7 @@ use snowflake_core::designs::VALUE_MAX;
 
 use super::{errors, rights};
 use crate::shown::Shown;
+use crate::unguarded;
 
 /// Tells our lock from those of `pg_advisory_lock`, which have 1 or 2 there: "sq".
 const LOCK_CLASS: u16 = u16::from_be_bytes(*b"sq");
@@ -140,7 +141,7 @@ impl Counter {
     /// `nextval`, of any range.
     pub fn nextval(self) -> i64 {
         // SAFETY: PostgreSQL's function of one regclass, which is strict and never returns NULL.
-        let value = unsafe { direct_function_call::<i64>(pg_sys::nextval_oid, &[self.0.into_datum()]) };
+        let value = unsafe { direct_function_call::<i64>(unguarded::nextval_oid, &[self.0.into_datum()]) };
         value.expect("nextval returns a number")
     }
 
@@ -153,7 +154,7 @@ impl Counter {
     fn setval(self, value: i64) {
         let arguments = [self.0.into_datum(), value.into_datum()];
         // SAFETY: PostgreSQL's function of a regclass and a bigint.
-        unsafe { direct_function_call::<i64>(pg_sys::setval_oid, &arguments) };
+        unsafe { direct_function_call::<i64>(unguarded::setval_oid, &arguments) };
     }
 
     /// What its options are now.

@@ -17,6 +17,6 @@ pub fn check(relation: pg_sys::Oid, any_of: u32) {
         // SAFETY: as above; a copy of the name.
         let name = unsafe { pg_sys::get_rel_name(relation) };
         // SAFETY: raises an error.
-        unsafe { pg_sys::aclcheck_error(result, kind, name) };
+        unsafe { crate::unguarded::aclcheck_error(result, kind, name) };
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! All is done with the caller's rights: `nextval`, or a SELECT.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, c_char};
 use std::ops::RangeInclusive;
 
 use pgrx::prelude::*;
@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use super::counter::Counter;
 use super::{errors, rights};
 use crate::shown::Shown;
+use crate::unguarded;
 
 /// The columns that a relation has.
 const COLUMNS: [&CStr; 2] = [c"first", c"last"];
@@ -96,27 +97,65 @@ fn read(relation: pg_sys::Oid) -> RangeInclusive<i64> {
     if !COLUMNS.iter().all(|column| is_bigint(relation, column)) {
         errors::no_columns(Shown::relation(relation));
     }
-    let query = [b"SELECT r.first, r.last FROM ", qualified(relation).to_bytes(), b" AS r"].concat();
-    let query = CString::new(query).expect("no name has a zero byte");
-    // pgrx compares the type of a column with the one that is asked for.
-    let rows = Spi::connect_mut(|client| {
-        let mut rows = Vec::with_capacity(2);
-        for row in client.update(&*query, Some(2), &[])? {
-            rows.push((row.get::<i64>(1)?, row.get::<i64>(2)?));
-        }
-        Ok::<_, pgrx::spi::Error>(rows)
-    });
     let refuse = |gave: &str| errors::no_range(Shown::relation(relation), gave);
-    match rows.as_deref() {
-        Ok(&[(Some(first), Some(last))]) if first <= last => first..=last,
-        Ok(&[(first, last)]) => {
-            let shown = |value: Option<i64>| value.map_or("NULL".to_owned(), |value| value.to_string());
-            refuse(&format!("{} and {}", shown(first), shown(last)))
+    match first_rows(query(relation)) {
+        None => errors::no_columns(Shown::relation(relation)),
+        Some([None, _]) => refuse("no row"),
+        Some([Some(_), Some(_)]) => refuse("more than one row"),
+        Some([Some([Some(first), Some(last)]), None]) if first <= last => first..=last,
+        Some([Some(row), None]) => {
+            let [first, last] = row.map(|value| value.map_or("NULL".to_owned(), |value| value.to_string()));
+            refuse(&format!("{first} and {last}"))
         }
-        Ok([]) => refuse("no row"),
-        Ok(_) => refuse("more than one row"),
-        Err(_) => errors::no_columns(Shown::relation(relation)),
     }
+}
+
+/// The text of the query, in PostgreSQL's memory, to the end of the call.
+fn query(relation: pg_sys::Oid) -> *const c_char {
+    let name = qualified(relation);
+    // SAFETY: in a memory context that outlives the call.
+    let text = unsafe { pg_sys::makeStringInfo() };
+    for part in [c"SELECT r.first, r.last FROM ".as_ptr(), name, c" AS r".as_ptr()] {
+        // SAFETY: made above, and C strings.
+        unsafe { pg_sys::appendStringInfoString(text, part) };
+    }
+    // SAFETY: as above.
+    unsafe { (*text).data }
+}
+
+/// The first two rows of a query, if its columns are so many of type bigint: nothing is read before that is known.
+fn first_rows<const COLUMNS: usize>(query: *const c_char) -> Option<[Option<[Option<i64>; COLUMNS]>; 2]> {
+    // SAFETY: finished below, or by PostgreSQL where the query raises an error.
+    unsafe { pg_sys::SPI_connect() };
+    // SAFETY: within SPI, a C string; nothing is alive that owns something.
+    unsafe { unguarded::spi_execute(query, 2) };
+    // SAFETY: a variable of the session.
+    let result = unsafe { pg_sys::SPI_tuptable };
+    // SAFETY: the result of the query, if it has any.
+    let rows = unsafe { result.as_ref() }.and_then(|result| {
+        // SAFETY: its columns.
+        let columns = unsafe { (*result.tupdesc).natts };
+        // SAFETY: one of these columns.
+        let is_bigint = |number| unsafe { pg_sys::SPI_gettypeid(result.tupdesc, number) } == pg_sys::INT8OID;
+        if columns != COLUMNS as i32 || !(1..=columns).all(is_bigint) {
+            return None;
+        }
+        Some([0, 1].map(|place| {
+            // SAFETY: the number of rows that there are.
+            (place < result.numvals as usize).then(|| unsafe { *result.vals.add(place) }).map(|row| {
+                std::array::from_fn(|column| {
+                    let mut is_null = true;
+                    let (columns, number) = (result.tupdesc, column as i32 + 1);
+                    // SAFETY: a row, and a column of it.
+                    let value = unsafe { pg_sys::SPI_getbinval(row, columns, number, &mut is_null) };
+                    (!is_null).then_some(value.value() as i64)
+                })
+            })
+        }))
+    });
+    // SAFETY: connected above.
+    unsafe { pg_sys::SPI_finish() };
+    rows
 }
 
 fn is_bigint(relation: pg_sys::Oid, column: &CStr) -> bool {
@@ -127,7 +166,7 @@ fn is_bigint(relation: pg_sys::Oid, column: &CStr) -> bool {
 }
 
 /// The name of a relation that is locked, with its schema and quoted, in the encoding of the database.
-fn qualified(relation: pg_sys::Oid) -> &'static CStr {
+fn qualified(relation: pg_sys::Oid) -> *const c_char {
     // SAFETY: looks into the catalog.
     let schema = unsafe { pg_sys::get_rel_namespace(relation) };
     // SAFETY: as above.
@@ -135,7 +174,5 @@ fn qualified(relation: pg_sys::Oid) -> &'static CStr {
     // SAFETY: as above.
     let name = unsafe { pg_sys::get_rel_name(relation) };
     // SAFETY: copies of names.
-    let quoted = unsafe { pg_sys::quote_qualified_identifier(schema, name) };
-    // SAFETY: a C string of PostgreSQL's, which lives as long as the call.
-    unsafe { CStr::from_ptr(quoted) }
+    unsafe { pg_sys::quote_qualified_identifier(schema, name) }
 }
