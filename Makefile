@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck package package-check matrix bench bench-core mutants fuzz fuzz-sql soak designs clean
+.PHONY: help demo demo-stop test check install installcheck setup-check package package-check matrix bench bench-core mutants fuzz fuzz-sql soak designs clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -29,6 +29,9 @@ install: ## build in release mode and install into the PostgreSQL of PG_CONFIG, 
 
 installcheck: ## run the SQL cases on the running server of PGHOST and PGPORT
 	@$(tools)/installcheck.sh
+
+setup-check: ## see that setting up changes nothing that is installed, in a bare Debian 12 root (needs root)
+	@$(tools)/matrix.sh bare -- tests/tools/setup-check.sh
 
 package: ## make a Debian package for the PostgreSQL of PG_CONFIG
 	@$(tools)/package.sh

@@ -122,12 +122,26 @@ DECLARE
     slots text := 'max_replication_slots';
     taken_by name;
     free_slots integer;
+    libraries text;
 BEGIN
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     -- While an extension's script runs, PostgreSQL shows nothing below WARNING unless it is asked to. Who wants even
     -- less is left alone.
     IF current_setting('client_min_messages') = 'warning' THEN
         PERFORM set_config('client_min_messages', 'notice', true);
+    END IF;
+
+    -- A library that is preloaded fixes the epoch when the server starts.
+    IF current_setting('server_version_num')::integer < 170000
+        AND (SELECT context FROM pg_settings WHERE name = 'snowflake.epoch') <> 'postmaster' THEN
+        -- What else is loaded is not for everyone who may create the extension to know.
+        IF pg_has_role(session_user, 'pg_read_all_settings', 'USAGE') THEN
+            libraries := nullif(current_setting('shared_preload_libraries'), '');
+        END IF;
+        RAISE WARNING 'snowflake must be loaded via shared_preload_libraries to generate ids'
+            USING HINT = format('Add the line shared_preload_libraries = %L to postgresql.conf%s and restart the server.',
+                concat_ws(', ', libraries, 'snowflake'),
+                CASE WHEN libraries IS NULL THEN ' (with what is there already, separated by commas)' END);
     END IF;
 
     SELECT roname INTO taken_by FROM pg_replication_origin WHERE roident = ceiling_origin;

@@ -7,9 +7,8 @@ use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
 
 use super::row;
 use super::time::timestamptz;
-use crate::clock::WallClock;
-use crate::shared::{self, Shared};
-use crate::{ceiling, generator, settings};
+use crate::shared::{self, Segment};
+use crate::{clock, generator, host, settings};
 
 const NS_PER_MS: f64 = 1_000_000.0;
 /// What the word is set to when a new server starts; no server issues it.
@@ -43,12 +42,12 @@ fn snowflake_status(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('
     let epoch_ms = generator::epoch_of_this_run().or_else(settings::trusted_epoch_ms);
     let time_of = |id| epoch_ms.map(|epoch_ms| timestamptz(id, epoch_ms));
     let shared = shared::find();
-    let last = shared.and_then(|shared| shared.word.last()).filter(|&id| id > STARTED);
-    let ceiling = shared.map(|shared| shared.limits.ceiling()).filter(|&id| id > Id::MIN);
-    let now = epoch_ms.map(|epoch_ms| WallClock::now().unix_ms() - epoch_ms);
+    let last = shared.and_then(|shared| shared.core.snowflake.last()).filter(|&id| id > STARTED);
+    let ceiling = shared.map(|shared| shared.core.limits.ceiling()).filter(|&id| id > Id::MIN);
+    let now = epoch_ms.map(|epoch_ms| clock::wall_ms() - epoch_ms);
     let ahead_ms = last.zip(now).map(|(id, now)| (id.timestamp() - now).max(0));
-    let count = |counter: fn(&Shared) -> u64| shared.map(|shared| counter(shared) as i64);
-    let time = |counter: fn(&Shared) -> u64| shared.map(|shared| counter(shared) as f64 / NS_PER_MS);
+    let count = |counter: fn(&Segment) -> u64| shared.map(|shared| counter(shared) as i64);
+    let time = |counter: fn(&Segment) -> u64| shared.map(|shared| counter(shared) as f64 / NS_PER_MS);
     row::of(
         fcinfo,
         [
@@ -80,5 +79,5 @@ fn free_origin_slots() -> i32 {
             .get_one::<i64>()
     });
     let used = used.ok().flatten().unwrap_or(0);
-    ceiling::origin_slots().1 - used as i32
+    host::origin_slots().1 - used as i32
 }

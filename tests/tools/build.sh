@@ -71,15 +71,6 @@ build_package() {
     mkdir -p "$target/package"
     (cd "$project" && "$cargo_pgrx" pgrx package --pg-config "$pg_config" --out-dir "$package" </dev/null >"$package.log") ||
         die "the build failed (see also $package.log)"
-    # pgrx makes the install script of this version and brings the update scripts; those of older versions, as they
-    # were released, come from here.
-    local script
-    for script in "$project"/sql/snowflake--*.sql; do
-        [[ ${script##*/} != snowflake--*--*.sql ]] || continue
-        [[ ! -e $package$("$pg_config" --sharedir)/extension/${script##*/} ]] ||
-            die "${script##*/} is of a released version: raise the version in Cargo.toml"
-        install -m 644 "$script" "$package$("$pg_config" --sharedir)/extension"
-    done
     add_sequencer "$package$("$pg_config" --sharedir)/extension"
 }
 
@@ -104,7 +95,7 @@ copy_package() {
     done < <(cd "$package" && find . -type f | sed 's/^\.//')
     [[ $installed == yes ]] || return 0
     shift
-    # What an older version left behind, but the upgrade scripts, which a newer one brings itself.
+    # What another version left behind.
     for old in "$root$("$pg_config" --sharedir)"/extension/{snowflake,sequencer}--*.sql; do
         [[ ! -e $old || -e $package${old#"$root"} ]] || "$@" rm -f "$old"
     done

@@ -4,6 +4,8 @@
 #
 #   matrix-root.sh PROJECT ROOT RELEASE MAJOR COMMAND [ARG]...
 #
+# MAJOR bare makes the root anew, with no PostgreSQL, no compiler of C, no crates, and no settings for packages.
+#
 # In the root: the compiler in /opt/rust, CARGO_HOME in /opt/cargo, the project in /srv/snowflake.
 # All are copies, and the build's own target directory stays there for the next run.
 set -euo pipefail
@@ -18,6 +20,7 @@ packages=(
     build-essential pkg-config libclang-dev libssl-dev
     ca-certificates curl faketime libfaketime git make perl procps sudo
 )
+[[ $major != bare ]] || packages=(git make)
 
 step() {
     echo "==> PostgreSQL $major: $*"
@@ -45,7 +48,7 @@ use_apt_proxy() {
 
 make_root() {
     local from plain script=()
-    [[ ! -e $root/.matrix-base ]] || return 0
+    [[ $major == bare || ! -e $root/.matrix-base ]] || return 0
     step "making the root ($release)"
     from=${MATRIX_MIRROR:-$(mirror)}
     [[ $from ]] || die "no Debian mirror in this machine's apt sources: set MATRIX_MIRROR"
@@ -74,8 +77,7 @@ copy_network_settings() {
         apt-config dump | grep -E '^Acquire::(https?::Proxy|Retries|Check-Date)[: ]' || true
         echo 'Acquire::Check-Valid-Until "false";'
         [[ ! -e $root/etc/ssl/matrix-ca.crt ]] || echo 'Acquire::https::CaInfo "/etc/ssl/matrix-ca.crt";'
-        echo 'APT::Install-Recommends "false";'
-        echo 'Dpkg::Use-Pty "false";'
+        [[ $major == bare ]] || echo 'APT::Install-Recommends "false"; Dpkg::Use-Pty "false";'
     } >"$root/etc/apt/apt.conf.d/99matrix"
 }
 
@@ -89,8 +91,8 @@ environment=(
     PATH=/opt/cargo/bin:/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root USER=root SHELL=/bin/bash LANG=C.UTF-8 TERM=dumb DEBIAN_FRONTEND=noninteractive
     CARGO_HOME=/opt/cargo CARGO_TERM_COLOR=never
-    "PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config"
 )
+[[ $major == bare ]] || environment+=("PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config")
 
 # Proxies and cargo's network settings come along; where the machine has its own CA bundle, that too.
 complete_environment() {
@@ -113,13 +115,15 @@ in_root() {
 install_packages() {
     [[ $(cat "$root/.matrix-packages" 2>/dev/null) != "${packages[*]}" ]] || return 0
     step "installing packages"
-    # No package starts a service here, and PostgreSQL's makes no cluster.
-    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-    chmod 755 "$root/usr/sbin/policy-rc.d"
-    mkdir -p "$root/etc/postgresql-common"
-    echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
+    if [[ $major != bare ]]; then
+        # No package starts a service here, and PostgreSQL's makes no cluster.
+        printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+        chmod 755 "$root/usr/sbin/policy-rc.d"
+        mkdir -p "$root/etc/postgresql-common"
+        echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
+    fi
     in_root apt-get update --quiet=2
-    in_root apt-get install --yes --quiet=2 "${packages[@]}"
+    in_root apt-get install --yes --quiet=2 --no-install-recommends "${packages[@]}"
     in_root apt-get clean
     echo "${packages[*]}" >"$root/.matrix-packages"
 }
@@ -142,6 +146,7 @@ copy_toolchain() {
     [[ $sysroot != /usr ]] || die "the compiler in /usr cannot be copied: install one with rustup"
     cargo_home=$(as_caller 'echo "${CARGO_HOME:-$HOME/.cargo}"')
     pgrx=$(as_caller 'command -v cargo-pgrx') || pgrx=$cargo_home/bin/cargo-pgrx
+    [[ -x $pgrx ]] || pgrx=$project/target/cargo-pgrx/bin/cargo-pgrx
 
     stamp=$("$sysroot/bin/rustc" --version --verbose)
     if [[ $(cat "$root/opt/rust/.matrix-version" 2>/dev/null) != "$stamp" ]]; then
@@ -155,6 +160,7 @@ copy_toolchain() {
         echo "$stamp" >"$root/opt/rust/.matrix-version"
     fi
 
+    [[ $major != bare ]] || return 0
     mkdir -p "$root/opt/cargo/bin" "$root/opt/cargo/registry"
     local part
     for part in cache index; do

@@ -5,6 +5,7 @@
 #   tests/tools/matrix.sh [17] [18]               make test in the committed tree; both majors by default
 #   tests/tools/matrix.sh 17 -- COMMAND [ARG]...  that command in place of make test
 #   tests/tools/matrix.sh 15 -- COMMAND [ARG]...  the same in a root of Debian 12
+#   tests/tools/matrix.sh bare -- COMMAND [ARG].. the same in a new root of Debian 12 with git, make and Rust alone
 #   tests/tools/matrix.sh clean                   delete the roots and the logs
 #
 # MATRIX_WORKTREE=1 tests the uncommitted changes too. MATRIX_MIRROR is the URL of a Debian mirror, needed
@@ -13,17 +14,11 @@
 # What must stay true: everything is mounted in a mount namespace that ends with the run, so that
 # nothing is ever mounted below target/ as the machine sees it, and a root holds copies, never a mount,
 # of what belongs to the caller. matrix-root.sh is what runs in that namespace.
-set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+. "$tools/setup.sh"
 
-here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-project=$(cd -- "$here/../.." && pwd -P)
 matrix=$project/target/matrix
-declare -A release=([15]=bookworm [17]=trixie [18]=forky)
-
-die() {
-    echo "matrix: $*" >&2
-    exit 1
-}
+declare -A release=([15]=bookworm [17]=trixie [18]=forky [bare]=bookworm)
 
 usage() {
     sed -n '2,/^$/ s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" | sed -n '/matrix.sh/p' >&2
@@ -35,7 +30,7 @@ command=(make test)
 clean=
 while (($#)); do
     case $1 in
-    15 | 17 | 18) majors+=("$1") ;;
+    15 | 17 | 18 | bare) majors+=("$1") ;;
     clean) clean=yes ;;
     --)
         shift
@@ -61,16 +56,12 @@ flock --nonblock "$lock" || die "another run is using $matrix"
 
 if [[ $clean ]]; then
     # shellcheck source=tests/tools/matrix-remove.sh
-    source "$here/matrix-remove.sh"
+    source "$tools/matrix-remove.sh"
     remove_tree "$matrix"
     exit
 fi
 
-if ! command -v debootstrap >/dev/null; then
-    echo "matrix: installing debootstrap"
-    apt-get update --quiet=2
-    apt-get install --yes --quiet=2 --no-install-recommends debootstrap
-fi
+has debootstrap || apt_install debootstrap
 
 worker=
 stop() {
@@ -84,6 +75,7 @@ failed=0
 results=()
 for major in "${majors[@]}"; do
     root=$matrix/${release[$major]}
+    [[ $major != bare ]] || root=$matrix/bare
     log=$matrix/postgresql-$major.log
     started=$SECONDS
     status=0
@@ -91,7 +83,7 @@ for major in "${majors[@]}"; do
     exec {output}> >(exec tee -i "$log")
     tee=$!
     unshare --mount --propagation private --pid --ipc --fork --kill-child \
-        bash "$here/matrix-root.sh" "$project" "$root" "${release[$major]}" "$major" "${command[@]}" \
+        bash "$tools/matrix-root.sh" "$project" "$root" "${release[$major]}" "$major" "${command[@]}" \
         >&"$output" 2>&1 </dev/null {output}>&- &
     worker=$!
     exec {output}>&-

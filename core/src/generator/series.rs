@@ -11,8 +11,9 @@ pub trait Series: Copy {
     const SEQUENCE_BITS: u32;
     /// The highest sequence number.
     const SEQUENCE_MAX: i64 = (1 << Self::SEQUENCE_BITS) - 1;
-    /// Whether an id may be dated ahead of the clock where the clock was set back, or a millisecond is used up that
-    /// does not pass. Else it is waited for the clock, however long that takes.
+    /// Whether an id may be returned while the clock stands behind it: where the clock was set back, say, and a
+    /// millisecond of running time stands in for one of the clock. Otherwise the clock is waited for, however long that
+    /// takes.
     const MAY_LEAD_CLOCK: bool;
 
     /// What stands between the time and the sequence.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use postgres::{Client, Config, NoTls};
+use rustix::process::Signal;
 
 use crate::clock::FakeClock;
 use crate::flush_gate::FlushGate;
@@ -260,15 +261,15 @@ impl Cluster {
 
     /// Ends all sessions and stops the server in order (`pg_ctl stop -m fast`).
     pub fn stop(&mut self) {
-        self.stop_by("INT");
+        self.stop_by(Signal::INT);
     }
 
     /// Stops the server without a checkpoint, as in a crash (`pg_ctl stop -m immediate`).
     pub fn stop_immediately(&mut self) {
-        self.stop_by("QUIT");
+        self.stop_by(Signal::QUIT);
     }
 
-    fn stop_by(&mut self, signal: &str) {
+    fn stop_by(&mut self, signal: Signal) {
         if self.postmaster.is_none() {
             return;
         }
@@ -286,7 +287,7 @@ impl Cluster {
     pub fn kill(&mut self) {
         let pid = self.pid();
         // Stopped, it makes no more children while they are counted.
-        process::signal("STOP", &[pid]);
+        process::signal(Signal::STOP, &[pid]);
         let children = process::children_of(pid);
         self.collect(children);
     }
@@ -300,7 +301,7 @@ impl Cluster {
             left.push(postmaster.id());
         }
         if !left.is_empty() {
-            process::signal("KILL", &left);
+            process::signal(Signal::KILL, &left);
         }
         let _ = postmaster.wait();
         process::wait_until(PATIENCE, || !left.iter().any(|&pid| process::is_running(pid)));
@@ -324,7 +325,7 @@ impl Cluster {
     /// command.
     pub fn reload(&self) {
         let before = self.count_in_log("received SIGHUP");
-        process::signal("HUP", &[self.pid()]);
+        process::signal(Signal::HUP, &[self.pid()]);
         let done = process::wait_until(PATIENCE, || self.count_in_log("received SIGHUP") > before);
         assert!(done, "the server did not reload:\n{}", self.log_tail());
         // The postmaster tells the sessions before it takes the next connection.
@@ -447,7 +448,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         if self.postmaster.is_some() {
             let children = process::children_of(self.pid());
-            process::signal("QUIT", &[self.pid()]);
+            process::signal(Signal::QUIT, &[self.pid()]);
             process::wait_until(Duration::from_secs(10), || self.has_ended());
             self.collect(children);
         }

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::NoTls;
+use rustix::process::Signal;
 
 use crate::cluster::{Cluster, PATIENCE};
 use crate::process;
@@ -20,6 +21,16 @@ pub enum End {
 }
 
 impl Cluster {
+    /// Tells the postmaster alone to end, and does not wait. [`end`](Self::end) collects what is left.
+    pub fn begin_to_end(&self, how: End) {
+        let signal = match how {
+            End::Kill => Signal::KILL,
+            End::Immediate => Signal::QUIT,
+            End::Fast => Signal::INT,
+        };
+        process::signal(signal, &[self.pid()]);
+    }
+
     /// Ends the server.
     pub fn end(&mut self, how: End) {
         match how {
@@ -41,7 +52,7 @@ impl Cluster {
             )
             .expect("there is a session")
             .get(0);
-        process::signal("KILL", &[pid.unsigned_abs()]);
+        process::signal(Signal::KILL, &[pid.unsigned_abs()]);
         // Until the postmaster has noticed, it takes connections as before: the witness goes with all the others.
         let end = Instant::now() + PATIENCE;
         while witness.simple_query("SELECT 1").is_ok() {

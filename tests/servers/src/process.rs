@@ -8,6 +8,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Runs a command to its end and returns what it printed.
 ///
 /// # Panics
@@ -49,12 +52,14 @@ pub(crate) fn spawn(command: Command) -> Child {
 }
 
 /// Sends a signal to processes. One that has just ended is no error.
-pub(crate) fn signal(name: &str, pids: &[u32]) {
-    // The shell's own kill: the program of that name is not on every system.
-    let mut kill = Command::new("sh");
-    kill.args(["-c", r#"for pid in "$@"; do kill -s "$0" "$pid"; done"#, name]);
-    kill.args(pids.iter().map(u32::to_string)).stderr(Stdio::null());
-    kill.status().expect("there is a shell");
+pub(crate) fn signal(signal: Signal, pids: &[u32]) {
+    for &pid in pids {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the pid of a process");
+        match kill_process(pid, signal) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => panic!("cannot send {signal:?} to {pid:?}: {error}"),
+        }
+    }
 }
 
 /// The running children of a process.

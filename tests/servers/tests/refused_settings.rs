@@ -1,6 +1,8 @@
 //! A value that was given and cannot be taken never becomes the default in silence: generation refuses, with 55000,
 //! and names the setting and the value. Where PostgreSQL itself refuses first, that is as good.
 
+use std::sync::mpsc::channel;
+
 use postgres::{Client, NoTls};
 use snowflake_servers::ids::{next_ids, node_of};
 use snowflake_servers::{Cluster, SqlError, assert_sql_error};
@@ -160,4 +162,54 @@ fn not_preloaded() {
         let row = client.query_one(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
         assert_eq!(row.get::<_, String>(0), expected, "{query}");
     }
+}
+
+/// What a user is told while creating the extension in a database of its own: each WARNING with its HINT.
+fn warnings_of_create_extension(cluster: &Cluster, user: &str) -> Vec<(String, String)> {
+    let database = format!("of_{user}");
+    cluster.execute("postgres", &format!("DROP DATABASE IF EXISTS {database}"));
+    cluster.execute("postgres", &format!("CREATE DATABASE {database} OWNER {user}"));
+    let (sender, notices) = channel();
+    let mut config = cluster.config(&database);
+    config.user(user).notice_callback(move |notice| sender.send(notice).expect("the test listens"));
+    let mut client = config.connect(NoTls).expect("a session");
+    client.batch_execute("CREATE EXTENSION snowflake").expect("the extension");
+    // The callback has the sender.
+    drop((client, config));
+    let warnings = notices.iter().filter(|notice| notice.severity() == "WARNING");
+    warnings
+        .map(|notice| (notice.message().to_owned(), notice.hint().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+/// The line to add has the libraries that are there, which the owner of a database is not told. With the line there is
+/// no WARNING. Seen to fail without the WARNING.
+#[test]
+fn preloading_is_asked_for() {
+    let mut cluster = Cluster::builder().not_preloaded().start();
+    let needed = !cluster.generates_unloaded();
+    cluster.execute("postgres", "CREATE ROLE somebody LOGIN");
+    let line = |libraries: &str| {
+        let hint = format!("Add the line shared_preload_libraries = '{libraries}' to postgresql.conf");
+        vec![("snowflake must be loaded via shared_preload_libraries to generate ids".to_owned(), hint)]
+    };
+    let assert_told = |cluster: &Cluster, user: &str, libraries: &str| {
+        let expected = if needed { line(libraries) } else { Vec::new() };
+        let told = warnings_of_create_extension(cluster, user);
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        for ((text, hint), (expected_text, expected_hint)) in told.iter().zip(&expected) {
+            assert_eq!(text, expected_text);
+            assert!(hint.starts_with(expected_hint) && hint.ends_with(" and restart the server."), "{hint}");
+        }
+    };
+    assert_told(&cluster, "postgres", "snowflake");
+    // A library that every server has.
+    cluster.set("shared_preload_libraries", "plpgsql");
+    cluster.restart();
+    assert_told(&cluster, "postgres", "plpgsql, snowflake");
+    assert_told(&cluster, "somebody", "snowflake");
+    cluster.set("shared_preload_libraries", "plpgsql, snowflake");
+    cluster.restart();
+    assert_eq!(warnings_of_create_extension(&cluster, "postgres"), []);
+    assert_eq!(next_ids(&mut cluster.connect("of_postgres"), 10).len(), 10);
 }

@@ -60,15 +60,8 @@ fn sixteen_sessions_rollbacks_and_crashes() {
                 scope.spawn(move || insert(cluster, session + 100 * life as u64, until));
             }
             thread::sleep(Duration::from_millis(800));
-            let pid = cluster.pid().to_string();
-            // The postmaster is told; the sessions see the end.
-            let signal = match end {
-                End::Immediate => "QUIT",
-                End::Kill => "KILL",
-                End::Fast => "INT",
-            };
-            let killed = std::process::Command::new("kill").args(["-s", signal, &pid]).status();
-            assert!(killed.expect("kill is there").success());
+            // The sessions see the end.
+            cluster.begin_to_end(end);
             if matches!(end, End::Kill) {
                 // Sessions without a postmaster end at their next wait for a client, or are ended below.
                 thread::sleep(Duration::from_millis(300));

@@ -1,14 +1,11 @@
 //! Where a new millisecond begins, for `snowflake.sequence_spread`.
 
-use crate::clock::WallClock;
-use crate::settings;
-
-/// The sequence number that the first id of a new millisecond gets: 0, or one drawn from the range that is set.
+/// The sequence number that the first id of a new millisecond gets, by the wall clock: 0, or one drawn from `0..=highest`.
 #[inline]
-pub fn first_sequence_id(clock: WallClock) -> i64 {
-    match settings::sequence_spread() {
+pub fn first_sequence_id(unix_ns: i64, highest: i64) -> i64 {
+    match highest {
         0 => 0,
-        highest => draw(clock.unix_ns(), highest),
+        highest => draw(unix_ns, highest),
     }
 }
 

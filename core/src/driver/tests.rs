@@ -1,0 +1,1 @@
+//! The driver, on a host that does what a test says.
