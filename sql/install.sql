@@ -106,6 +106,8 @@ COMMENT ON COLUMN snowflake_nodes.server_name IS
     'name of the server, as it was given to snowflake_node_claim()';
 COMMENT ON COLUMN snowflake_nodes.claimed_at IS
     'when the number was claimed';
+COMMENT ON FUNCTION snowflake_nodes_change(regclass, text, boolean) IS
+    'claims or releases a node number in a registry';
 COMMENT ON FUNCTION snowflake_node_claim(text) IS
     'node number of a server in the registry: the one it has, or the lowest that is free';
 COMMENT ON FUNCTION snowflake_node_release(text) IS

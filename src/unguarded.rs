@@ -10,6 +10,8 @@
 //! these is called, nothing may be alive that owns something, from there up to the function that PostgreSQL has called.
 //! What pgrx has in between owns nothing.
 
+use std::ffi::{c_char, c_int, c_long};
+
 use pgrx::pg_sys;
 
 unsafe extern "C-unwind" {
@@ -17,11 +19,13 @@ unsafe extern "C-unwind" {
     fn pg_nextval_oid(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum;
     #[link_name = "setval_oid"]
     fn pg_setval_oid(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum;
+    #[link_name = "SPI_execute"]
+    fn pg_spi_execute(query: *const c_char, read_only: bool, at_most: c_long) -> c_int;
     /// Raises what PostgreSQL says of a right that is missing.
     pub fn aclcheck_error(
         result: pg_sys::AclResult::Type,
         kind: pg_sys::ObjectType::Type,
-        name: *const std::ffi::c_char,
+        name: *const c_char,
     );
 }
 
@@ -41,4 +45,13 @@ pub unsafe fn nextval_oid(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 pub unsafe fn setval_oid(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: the caller's.
     unsafe { pg_setval_oid(fcinfo) }
+}
+
+/// PostgreSQL's `SPI_execute`, of a query that may write: the code of its result.
+///
+/// # Safety
+/// Within SPI; and see above.
+pub unsafe fn spi_execute(query: *const c_char, at_most: c_long) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { pg_spi_execute(query, false, at_most) }
 }

@@ -14,115 +14,26 @@
 mod clock_bound;
 mod clock_watch;
 mod given;
+mod host;
 mod raise;
 mod refusal;
+mod reserve;
 
 pub use clock_bound::{next_of, wait_until_passed};
 pub use given::{advance, next_after, observe};
+pub use host::{Event, Host, Wait};
 pub use raise::Given;
 pub use refusal::Refusal;
 
 use core::cell::Cell;
 
 use crate::clock_step::NS_PER_MS;
-use crate::error::GenerateError;
-use crate::generator::{Answer, Block, EARLY_MS_MAX, RESERVE_MAX, Request, Series, Started, Word};
+use crate::generator::{Block, RESERVE_MAX, Started, Word};
 use crate::layout::{Id, NodeId};
-use crate::pace::Behind;
 use crate::shared::Shared;
-use crate::spread;
 use crate::sync::Ordering;
 
-use raise::Need;
-
-/// What the driver needs of the world.
-///
-/// **Memory.** `shared` returns the same memory for all sessions of a server, until the server stops. Nothing else is
-/// shared.
-///
-/// **Unwinding.** Every call may end the driver's call by unwinding, or never return (a session that is killed): nothing
-/// shared depends on a destructor of the driver's. A host that leaves while its session holds the raise lock releases it.
-///
-/// **Order.** What `make_durable` was given is durable when it returns. Clocks are read when they are asked for.
-pub trait Host {
-    /// The server's shared state.
-    fn shared(&self) -> &Shared;
-
-    /// The wall clock, in nanoseconds since 1970-01-01 UTC. It may be wrong, and be set at any time.
-    fn wall_ns(&self) -> i64;
-
-    /// The running time of the machine, suspension included, in nanoseconds. Nobody can set it.
-    fn machine_ns(&self) -> i64;
-
-    /// The clock that waits go by, in nanoseconds. Nobody can set it.
-    fn monotonic_ns(&self) -> i64;
-
-    /// Sleeps for 1..=1,000,000 nanoseconds, or less; then lets the session be interrupted.
-    fn sleep(&self, wait: Wait, ns: i64);
-
-    /// Whether the server is a standby, or recovering.
-    fn is_in_recovery(&self) -> bool;
-
-    /// The highest ceiling that is durable; [`Id::MIN`] on a new server.
-    fn durable_ceiling(&self) -> Id;
-
-    /// Takes the raise lock if it is free.
-    fn try_lock_raise(&self) -> bool;
-
-    /// Releases the raise lock.
-    fn unlock_raise(&self);
-
-    /// Makes a ceiling durable: whoever has a row whose WAL is written from now on has this ceiling.
-    fn make_durable(&self, ceiling: Id);
-
-    /// Tells the operator. The caller holds no lock.
-    fn report(&self, event: Event);
-
-    /// Between two accesses to shared memory with no other call in between. A host that simulates lets others run.
-    #[inline]
-    fn between(&self) {}
-}
-
-/// What a session waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// The next millisecond.
-    Clock,
-    /// The ceiling, which another session is raising.
-    Ceiling,
-}
-
-/// What the operator should know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// The words were started without a ceiling, as on a new server.
-    NoCeiling,
-    /// The clock was set back. `begins` tells a step from one that goes on: a clock that stands is seen further behind
-    /// with each look, and is one event.
-    SetBack {
-        /// By so many nanoseconds.
-        by_ns: i64,
-        /// Whether the event begins.
-        begins: bool,
-    },
-    /// The clock leapt ahead, and ids are refused.
-    Leapt {
-        /// By so many nanoseconds.
-        by_ns: i64,
-    },
-    /// The last year of the format has begun; once a day.
-    Ends {
-        /// The days left.
-        days: i64,
-    },
-    /// The epoch was changed, and waits for a restart; once for each value.
-    EpochWaits {
-        /// The epoch in force.
-        fixed_ms: i64,
-        /// The epoch that is set.
-        set_ms: i64,
-    },
-}
+use reserve::Attempt;
 
 /// The settings as one call sees them.
 #[derive(Debug, Clone, Copy)]
@@ -299,27 +210,6 @@ impl<H> Clone for Driver<'_, H> {
 
 impl<H> Copy for Driver<'_, H> {}
 
-/// What came of one attempt.
-enum Attempt {
-    /// These ids are the caller's, once their millisecond has come.
-    Reserved { block: Block, due: Due },
-    /// Another session was faster, or the attempt was a fast one and there is more to do.
-    Again,
-    /// The millisecond of the next id is too far ahead; the next comes in so many nanoseconds.
-    UsedUp { ns: i64 },
-    /// The next id is above the ceiling.
-    CeilingReached { timestamp: i64 },
-}
-
-/// When the millisecond of a reservation has come.
-enum Due {
-    Now,
-    /// When the clock says so; or in so much running time, if that counts.
-    Later {
-        in_ns: Option<i64>,
-    },
-}
-
 /// Makes the settings those in force: starts the words where they are not, and sees to the epoch.
 fn ready<H: Host>(host: &H, session: &Session, settings: &Settings) -> Result<Settings, Refusal> {
     let set_ms = settings.epoch_ms;
@@ -411,161 +301,6 @@ impl<'a, H: Host> Driver<'a, H> {
         self.session.block.set(block);
         first
     }
-
-    /// Reserves up to `want` ids, keeps what is more than one as this session's block, and returns the first.
-    ///
-    /// **Liveness.** An attempt ends without an id only where another session has moved the word, or 4,096 ids of this
-    /// millisecond and as many of the next are taken. Of the next, each session takes 16 at most, and sleeps then: so
-    /// with 256 sessions or fewer, the session that loses every race for what is left of this millisecond gets an id of
-    /// the next, which no other session is working at by then.
-    fn reserve(self, want: i64) -> Result<Id, Refusal> {
-        let block = self.reserve_block(snowflake, &self.wall_clock(), want)?;
-        if block.last() > self.host.shared().limits.raise_at() {
-            raise::raise(self, Need::Ahead)?;
-        }
-        Ok(self.keep(block))
-    }
-
-    /// Reserves ids of a word, and waits for their millisecond.
-    fn reserve_block<S: Series>(
-        self,
-        word_of: WordOf,
-        read: &impl Fn() -> Reading<S>,
-        want: i64,
-    ) -> Result<Block, Refusal> {
-        loop {
-            match self.attempt::<false, S>(word_of, read, want)? {
-                Attempt::Reserved { block, due } => {
-                    if let Due::Later { in_ns } = due {
-                        self.wait_for(read, block.last().timestamp(), in_ns)?;
-                    }
-                    return Ok(block);
-                }
-                Attempt::Again => {}
-                Attempt::UsedUp { ns } => self.host.sleep(Wait::Clock, ns),
-                Attempt::CeilingReached { timestamp } => raise::raise(self, Need::Id(timestamp))?,
-            }
-        }
-    }
-
-    /// One attempt to reserve ids: the only place that does. `FAST` is the attempt that gives up wherever there is
-    /// more to do than to read the word and the clock.
-    #[inline]
-    fn attempt<const FAST: bool, S: Series>(
-        self,
-        word_of: WordOf,
-        read: &impl Fn() -> Reading<S>,
-        want: i64,
-    ) -> Result<Attempt, Refusal> {
-        let Self { host, settings, .. } = self;
-        let Settings { epoch_ms, max_clock_step_ms, .. } = *settings;
-        let (word, seen, clock) = if FAST {
-            let clock = read();
-            let Some((word, seen)) = word_of(host.shared()).look() else { return Ok(Attempt::Again) };
-            (word, seen, clock)
-        } else {
-            let (word, seen) = self.look(word_of)?;
-            (word, seen, read())
-        };
-        let now = clock.ms_since(epoch_ms);
-        if FAST && now < seen.timestamp() {
-            return Ok(Attempt::Again);
-        }
-        let mut request = Request {
-            seen,
-            now,
-            paced: i64::MIN,
-            waits: !FAST,
-            node: clock.series,
-            // Beyond the one, the next ceiling is to be begun.
-            ceiling: if FAST { host.shared().limits.raise_at() } else { host.shared().limits.ceiling() },
-            max_clock_step_ms,
-            want,
-            first_sequence_id: spread::first_sequence_id(clock.unix_ns, settings.sequence_spread),
-        };
-        let shows = if FAST { None } else { self.pace(&mut request, &clock) };
-        host.between();
-        Ok(match word.reserve(&request) {
-            Ok(Answer::Reserved(block)) => Attempt::Reserved { block, due: due(block, now, shows) },
-            Ok(Answer::LostRace) => Attempt::Again,
-            Ok(Answer::UsedUp) => Attempt::UsedUp { ns: until_next(&clock, epoch_ms, shows) },
-            Ok(Answer::CeilingReached { timestamp }) => Attempt::CeilingReached { timestamp },
-            // Told apart again, and said, on the whole way.
-            Err(_) if FAST => Attempt::Again,
-            Err(error) => return Err(Refusal::Generate(error)),
-        })
-    }
-
-    /// Where the clock has not passed the word: sets the request's pace, and returns what it shows, if it counts.
-    #[inline]
-    fn pace<S: Series>(self, request: &mut Request<S>, clock: &Reading<S>) -> Option<i64> {
-        if request.now > request.seen.timestamp() || request.now < 0 {
-            return None;
-        }
-        self.pace_behind(request, clock)
-    }
-
-    #[cold]
-    fn pace_behind<S: Series>(self, request: &mut Request<S>, clock: &Reading<S>) -> Option<i64> {
-        if request.now < request.seen.timestamp() - EARLY_MS_MAX {
-            clock_watch::look_back(self);
-        }
-        if !S::MAY_LEAD_CLOCK {
-            return None;
-        }
-        let shows = self.host.shared().pace.settle(&Behind {
-            word_ns: request.seen.timestamp() * NS_PER_MS,
-            wall_ns: clock.since(self.settings.epoch_ms),
-            monotonic_ns: self.host.monotonic_ns(),
-            steps: request.is_used_up(),
-        });
-        request.paced = shows.div_euclid(NS_PER_MS);
-        Some(shows)
-    }
-
-    /// Waits until a millisecond has come by the clock, or in so much running time, if that counts.
-    #[cold]
-    fn wait_for<S>(
-        self,
-        read: &impl Fn() -> Reading<S>,
-        timestamp: i64,
-        in_ns: Option<i64>,
-    ) -> Result<(), Refusal> {
-        let Settings { epoch_ms, max_clock_step_ms: max_ms, .. } = *self.settings;
-        let deadline_ns = in_ns.map(|in_ns| self.host.monotonic_ns() + in_ns);
-        loop {
-            let mut left_ns = (timestamp * NS_PER_MS).saturating_sub(read().since(epoch_ms));
-            if let Some(deadline_ns) = deadline_ns {
-                left_ns = left_ns.min(deadline_ns - self.host.monotonic_ns());
-            }
-            if left_ns <= 0 {
-                return Ok(());
-            }
-            let by_ms = left_ns / NS_PER_MS;
-            if by_ms > max_ms {
-                return Err(Refusal::Generate(GenerateError::ClockBehind { by_ms, max_ms }));
-            }
-            self.host.sleep(Wait::Clock, left_ns.min(NS_PER_MS));
-        }
-    }
-}
-
-/// When a block's millisecond comes, by a clock in this one and a pace that shows so much, if that counts.
-#[inline]
-fn due(block: Block, now: i64, shows: Option<i64>) -> Due {
-    let timestamp = block.last().timestamp();
-    if timestamp <= now {
-        return Due::Now;
-    }
-    let in_ns = shows.map(|shows| timestamp * NS_PER_MS - shows);
-    if in_ns.is_some_and(|in_ns| in_ns <= 0) { Due::Now } else { Due::Later { in_ns } }
-}
-
-/// How long it is, a millisecond at most, until another millisecond has come.
-#[cold]
-fn until_next<S: Series>(clock: &Reading<S>, epoch_ms: i64, shows: Option<i64>) -> i64 {
-    let come_ns = clock.since(epoch_ms).max(shows.unwrap_or(i64::MIN));
-    NS_PER_MS - come_ns.rem_euclid(NS_PER_MS)
 }
 
 #[cfg(test)]

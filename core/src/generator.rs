@@ -33,10 +33,10 @@ pub const RESERVE_MAX: i64 = 256;
 /// 256 sessions find an id in the next millisecond however many each of them wants.
 pub const RESERVE_EARLY_MAX: i64 = 16;
 
-/// How many milliseconds ahead of the last that has come ids can be reserved: of the next one. A session with a lower node
-/// number beside others with a higher one (it was changed, and not all sessions have seen it) can reserve of the one after
-/// that, or it would have to be the first of all in each.
-pub const EARLY_MS_MAX: i64 = 2;
+/// How many milliseconds ahead of the last that has come snowflake ids can be reserved: of the next one, and one more for
+/// a session with a lower node number beside others with a higher one (it was changed, and not all sessions have seen it),
+/// which would have to be the first of all in each otherwise.
+pub const EARLY_MS_MAX: i64 = NodeId::EARLY_MS + 1;
 
 /// The last id issued; all that decides whether an id is unique.
 ///
@@ -272,8 +272,8 @@ fn next_id<S: Series>(request: &Request<S>) -> Result<Option<Id>, GenerateError>
     let timestamp = seen.timestamp() + i64::from(within.is_none());
     let most_early = match within {
         _ if !waits => 0,
-        None if !node.has(seen) => EARLY_MS_MAX,
-        _ => EARLY_MS_MAX - 1,
+        None if !node.has(seen) => S::EARLY_MS + 1,
+        _ => S::EARLY_MS,
     };
     if timestamp - request.come() > most_early {
         return Ok(None);

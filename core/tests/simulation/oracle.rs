@@ -204,8 +204,13 @@ const CALL_STEPS: i64 = 100;
 pub fn call_took(session: &Session, world: &World, ctx: &Context) -> Result<(), Violation> {
     let parts = match session.call {
         Call::Batch(n) => 1 + n / 256,
-        // Where the clock stands behind, these wait for it.
-        Call::TrueTime | Call::TrueTimeWait(_) | Call::Unix => return Ok(()),
+        // Where the clock stands behind, these wait for it; and a session in line waits for those before it.
+        Call::TrueTime | Call::TrueTimeWait(_) | Call::Unix => {
+            if world.machine.changes() > 0 || world.machine.excuse(ctx.t) > 0 || ctx.plan.clock_error_ns > 0 {
+                return Ok(());
+            }
+            4
+        }
         _ => 1,
     };
     // Each node number that is at work has its turn.
