@@ -243,7 +243,7 @@ fn fault(client: &mut Client, call: &str) -> Option<String> {
     })
 }
 
-fn every_function_in(encoding: &str) {
+fn server_with(encoding: &str) -> Cluster {
     let cluster = Cluster::builder()
         .address_space_mb(ADDRESS_SPACE_MB)
         .set("jit", "off")
@@ -256,6 +256,11 @@ fn every_function_in(encoding: &str) {
         &format!("CREATE DATABASE extremes ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"),
     );
     cluster.execute("extremes", "CREATE EXTENSION sequencer CASCADE");
+    cluster
+}
+
+fn every_function_in(encoding: &str) {
+    let cluster = server_with(encoding);
     let mut client = cluster.connect("extremes");
     client.batch_execute("SET client_min_messages = error; SELECT snowflake_next()").expect("an id");
     client.batch_execute(RELATIONS_OF_EACH_KIND).expect("relations");
@@ -297,4 +302,27 @@ fn in_sql_ascii() {
 #[test]
 fn in_latin1() {
     every_function_in("LATIN1");
+}
+
+/// What a view runs when a range is claimed from it is a user's code, with messages of any size: as large as here, they
+/// are more than the server has memory for.
+#[test]
+fn an_error_of_a_users() {
+    let cluster = server_with("LATIN1");
+    let mut client = cluster.connect("extremes");
+    client
+        .batch_execute(
+            "CREATE FUNCTION loud(n int) RETURNS bigint LANGUAGE plpgsql
+                 AS $$BEGIN RAISE EXCEPTION 'größe%', repeat('é', n); END$$;
+             CREATE VIEW small AS SELECT loud(1) AS first, 1::bigint AS last;
+             CREATE VIEW large AS SELECT loud(200000000) AS first, 1::bigint AS last",
+        )
+        .expect("views");
+    let mut refused = |source: &str| {
+        let statement = format!("SELECT sequencer_range_next('{source}')");
+        SqlError::of(&client.simple_query(&statement).expect_err("the view's error"))
+    };
+    refused("large").assert("53200", &[]);
+    assert_eq!(refused("small").message, "größeé");
+    assert_eq!(cluster.count_in_log("terminated by signal"), 0);
 }
