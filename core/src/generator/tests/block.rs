@@ -166,7 +166,9 @@ mod validity {
     fn ends_when_the_word_is_raised_by_hand() {
         let word = word_at(at(100, 1, 7));
         let wanted = Request { want: 5, ..request(at(100, 1, 7), 100) };
-        let Ok(Answer::Reserved(mut block)) = started(&word).reserve(&wanted) else { panic!("nothing reserved") };
+        let Ok(Answer::Reserved(mut block)) = started(&word).reserve(&wanted) else {
+            panic!("nothing reserved")
+        };
         started(&word).raise(at(100, 0, 0)).unwrap();
         assert_eq!(block.take(word.last().unwrap(), Id::MIN, 100, node(1), MAX_STEP), None);
     }

@@ -110,5 +110,8 @@ fn at_the_end_of_the_format_there_is_nothing_greater() {
     started(&word).observe(Id::MAX);
     let seen = word.last().unwrap();
     let paced = Request { paced: seen.timestamp(), max_clock_step_ms: i64::MAX, ..request(seen, 100) };
-    assert_eq!(started(&word).reserve(&paced), Err(GenerateError::PastEnd { timestamp: TIMESTAMP_MS_MAX + 1 }));
+    assert_eq!(
+        started(&word).reserve(&paced),
+        Err(GenerateError::PastEnd { timestamp: TIMESTAMP_MS_MAX + 1 })
+    );
 }

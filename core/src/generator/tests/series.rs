@@ -20,7 +20,8 @@ fn bits(timestamp: i64, number: i64, sequence_id: i64) -> Id {
 }
 
 fn wanted(seen: Id, now: i64, number: i64) -> Request<Bound> {
-    let Request { ceiling, max_clock_step_ms, want, paced, waits, first_sequence_id, .. } = request(seen, now);
+    let Request { ceiling, max_clock_step_ms, want, paced, waits, first_sequence_id, .. } =
+        request(seen, now);
     Request {
         seen,
         now,
@@ -61,7 +62,9 @@ fn counts_as_far_as_its_sequence_goes() {
     assert_eq!(first_of(&wanted(bits(100, 5, 255), 100, 5)), Some(bits(101, 5, 0)));
     assert_eq!(first_of(&wanted(bits(100, 4, 255), 100, 5)), Some(bits(100, 5, 0)));
     let block = Request { want: 256, ..wanted(bits(100, 5, 250), 100, 5) };
-    let Ok(Answer::Reserved(block)) = started(&word_at(block.seen)).reserve(&block) else { panic!("nothing") };
+    let Ok(Answer::Reserved(block)) = started(&word_at(block.seen)).reserve(&block) else {
+        panic!("nothing")
+    };
     assert_eq!((block.last(), block.remaining()), (bits(100, 5, 255), 5));
     let mut block = block;
     assert_eq!(block.take(bits(100, 5, 255), Id::MIN, 100, Bound(4), MAX_STEP), None);
@@ -85,7 +88,8 @@ fn one_that_must_not_lead_the_clock_is_early_by_the_clock_alone() {
         assert_eq!(first_of(&wanted(bits(100, 9, 0), 99)), Some(bits(101, 5, 0)));
         assert_eq!(first_of(&wanted(bits(100, 9, 0), 98)), None);
         // Without a wait nothing of them.
-        for (seen, now) in [(bits(100, 5, 7), 99), (bits(100, 4, 7), 99), (full, 100), (bits(100, 9, 0), 100)] {
+        for (seen, now) in [(bits(100, 5, 7), 99), (bits(100, 4, 7), 99), (full, 100), (bits(100, 9, 0), 100)]
+        {
             assert_eq!(waits(false, seen, now), None);
         }
         assert_eq!(waits(false, bits(100, 9, 0), 101), Some(bits(101, 5, 0)));

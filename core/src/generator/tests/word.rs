@@ -41,7 +41,8 @@ mod start {
     fn issues_nothing_at_or_below_the_ceiling() {
         let ceiling = Id::last_of(5_000);
         let next_at = |now, paced| answer(&Request { paced, ..request(ceiling, now) });
-        let reserved = |answer| matches!(answer, Ok(Answer::Reserved(block)) if block.last() == at(5_001, 1, 0));
+        let reserved =
+            |answer| matches!(answer, Ok(Answer::Reserved(block)) if block.last() == at(5_001, 1, 0));
         for (now, paced) in [(4_500, i64::MIN), (4_998, i64::MIN), (4_500, 4_998)] {
             assert_eq!(next_at(now, paced), Ok(Answer::UsedUp));
         }
