@@ -107,7 +107,8 @@ pub fn next_fast<H: Host>(host: &H, session: &Session, settings: &Settings) -> O
     if let Some(id) = driver.take_cached() {
         return Some(id);
     }
-    let attempt = driver.attempt::<true, _>(snowflake, &driver.wall_clock(), settings.cache);
+    let Settings { cache, max_clock_step_ms, .. } = *settings;
+    let attempt = driver.attempt::<true, _>(snowflake, &driver.wall_clock(), cache, max_clock_step_ms);
     match attempt {
         Ok(Attempt::Reserved { block, .. }) => Some(driver.keep(block)),
         _ => None,

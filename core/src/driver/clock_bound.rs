@@ -39,13 +39,12 @@ pub fn next_of<H: Host, S: Series>(
     word_of: WordOf,
     read: impl Fn(NodeId) -> Reading<S>,
 ) -> Result<(Id, i64), Refusal> {
-    let in_force = ready(host, session, settings)?;
-    let bound = Settings { max_clock_step_ms: longest_wait_ms(&in_force), sequence_spread: 0, ..in_force };
-    let driver = Driver { host, session, settings: &bound };
+    let in_force = Settings { sequence_spread: 0, ..ready(host, session, settings)? };
+    let driver = Driver { host, session, settings: &in_force };
     let block = driver
-        .reserve_block(word_of, &|| read(bound.node), 1)
+        .reserve_block(word_of, &|| read(in_force.node), 1, longest_wait_ms(&in_force))
         .map_err(would_wait("the last id of this design"))?;
-    Ok((block.last(), bound.epoch_ms))
+    Ok((block.last(), in_force.epoch_ms))
 }
 
 /// Waits, asleep, until a millisecond (after the epoch) has passed by the clock, of which `left_ns` says how much is
@@ -73,7 +72,7 @@ pub fn wait_until_passed<H: Host>(
                 return Err(Refusal::WouldWaitTooLong { what: "the id to wait for", by_ms, max_ms });
             }
             host.sleep(Wait::Clock, left_ns.min(NS_PER_MS));
-        } else if host.shared().limits.ceiling().timestamp() < timestamp {
+        } else if host.shared().limits.ceiling() < Id::last_of(timestamp) {
             // By the clock, which has passed the millisecond. If it has been set back since, there is more to wait for.
             raise::raise(driver, Need::Id(timestamp))?;
         } else {

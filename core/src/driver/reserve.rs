@@ -1,7 +1,7 @@
 //! Reserving ids: attempt after attempt, until there are some; then the wait for their millisecond.
 
 use super::raise::{self, Need};
-use super::{Driver, Host, Reading, Refusal, Settings, Wait, WordOf, clock_watch, snowflake};
+use super::{Driver, Host, Reading, Refusal, Wait, WordOf, clock_watch, snowflake};
 use crate::clock_step::NS_PER_MS;
 use crate::error::GenerateError;
 use crate::generator::{Answer, Block, Request, Series};
@@ -38,25 +38,27 @@ impl<H: Host> Driver<'_, H> {
     /// with 256 sessions or fewer, the session that loses every race for what is left of this millisecond gets an id of
     /// the next, which no other session is working at by then.
     pub(super) fn reserve(self, want: i64) -> Result<Id, Refusal> {
-        let block = self.reserve_block(snowflake, &self.wall_clock(), want)?;
+        let block =
+            self.reserve_block(snowflake, &self.wall_clock(), want, self.settings.max_clock_step_ms)?;
         if block.last() > self.host.shared().limits.raise_at() {
             raise::raise(self, Need::Ahead)?;
         }
         Ok(self.keep(block))
     }
 
-    /// Reserves ids of a word, and waits for their millisecond.
+    /// Reserves ids of a word, and waits for their millisecond. The clock may stand so far behind the word.
     pub(super) fn reserve_block<S: Series>(
         self,
         word_of: WordOf,
         read: &impl Fn() -> Reading<S>,
         want: i64,
+        max_behind_ms: i64,
     ) -> Result<Block, Refusal> {
         loop {
-            match self.attempt::<false, S>(word_of, read, want)? {
+            match self.attempt::<false, S>(word_of, read, want, max_behind_ms)? {
                 Attempt::Reserved { block, due } => {
                     if let Due::Later { in_ns } = due {
-                        self.wait_for(read, block.last().timestamp(), in_ns)?;
+                        self.wait_for(read, block.last().timestamp(), in_ns, max_behind_ms)?;
                     }
                     return Ok(block);
                 }
@@ -75,9 +77,10 @@ impl<H: Host> Driver<'_, H> {
         word_of: WordOf,
         read: &impl Fn() -> Reading<S>,
         want: i64,
+        max_behind_ms: i64,
     ) -> Result<Attempt, Refusal> {
         let Self { host, settings, .. } = self;
-        let Settings { epoch_ms, max_clock_step_ms, .. } = *settings;
+        let epoch_ms = settings.epoch_ms;
         let (word, seen, clock) = if FAST {
             let clock = read();
             let Some((word, seen)) = word_of(host.shared()).look() else { return Ok(Attempt::Again) };
@@ -98,7 +101,7 @@ impl<H: Host> Driver<'_, H> {
             node: clock.series,
             // Beyond the one, the next ceiling is to be begun.
             ceiling: if FAST { host.shared().limits.raise_at() } else { host.shared().limits.ceiling() },
-            max_clock_step_ms,
+            max_clock_step_ms: max_behind_ms,
             want,
             first_sequence_id: spread::first_sequence_id(clock.unix_ns, settings.sequence_spread),
         };
@@ -149,8 +152,9 @@ impl<H: Host> Driver<'_, H> {
         read: &impl Fn() -> Reading<S>,
         timestamp: i64,
         in_ns: Option<i64>,
+        max_ms: i64,
     ) -> Result<(), Refusal> {
-        let Settings { epoch_ms, max_clock_step_ms: max_ms, .. } = *self.settings;
+        let epoch_ms = self.settings.epoch_ms;
         let deadline_ns = in_ns.map(|in_ns| self.host.monotonic_ns() + in_ns);
         loop {
             let mut left_ns = (timestamp * NS_PER_MS).saturating_sub(read().since(epoch_ms));
