@@ -140,18 +140,17 @@ fn first_rows<const COLUMNS: usize>(query: *const c_char) -> Option<[Option<[Opt
         if columns != COLUMNS as i32 || !(1..=columns).all(is_bigint) {
             return None;
         }
-        Some([0, 1].map(|place| {
-            // SAFETY: the number of rows that there are.
-            (place < result.numvals as usize).then(|| unsafe { *result.vals.add(place) }).map(|row| {
-                std::array::from_fn(|column| {
-                    let mut is_null = true;
-                    let (columns, number) = (result.tupdesc, column as i32 + 1);
-                    // SAFETY: a row, and a column of it.
-                    let value = unsafe { pg_sys::SPI_getbinval(row, columns, number, &mut is_null) };
-                    (!is_null).then_some(value.value() as i64)
-                })
-            })
-        }))
+        let value = |row, number| {
+            let mut is_null = true;
+            // SAFETY: a row, and a column of it.
+            let value = unsafe { pg_sys::SPI_getbinval(row, result.tupdesc, number, &mut is_null) };
+            (!is_null).then_some(value.value() as i64)
+        };
+        // SAFETY: as many rows as the result says.
+        let rows = unsafe { std::slice::from_raw_parts(result.vals, result.numvals as usize) };
+        let row =
+            |place| rows.get(place).map(|&row| std::array::from_fn(|column| value(row, column as i32 + 1)));
+        Some([row(0), row(1)])
     });
     // SAFETY: connected above.
     unsafe { pg_sys::SPI_finish() };
