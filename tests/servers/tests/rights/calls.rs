@@ -92,7 +92,7 @@ pub const CALLS: [Call; 67] = [
     Call::of(All, "snowflake_epoch_ms()", ""),
     Call::of(All, "snowflake_status()", ""),
     Call::of(All, "snowflake_adopt(regclass,name,boolean)", "'own.ROLE', 'id', true"),
-    Call::of(All, "snowflake_audit(regclass,name)", "'own.ROLE', 'id'"),
+    Call::of(All, "snowflake_audit(regclass,name,timestamp with time zone)", "'own.ROLE', 'id', NULL"),
     Call::of(Registrar, "snowflake_node_claim(text)", "'one'"),
     Call::of(Registrar, "snowflake_node_release(text)", "'one'"),
     Call::of(
