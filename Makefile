@@ -4,7 +4,7 @@
 # extension supports.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-stop test check install installcheck setup-check package package-check matrix bench bench-core mutants fuzz soak designs clean
+.PHONY: help demo demo-stop test check install installcheck setup-check package package-check matrix bench bench-core mutants fuzz fuzz-sql soak designs clean
 
 export PG_CONFIG DESTDIR
 tools := tests/tools
@@ -56,6 +56,9 @@ bench-core: ## measure the core's functions one by one, with Criterion
 
 fuzz: ## fuzz the core, each target for SECONDS=60 (needs a nightly toolchain)
 	@$(tools)/fuzz.sh $(SECONDS)
+
+fuzz-sql: ## let sqlsmith call every function for MINUTES=5
+	@$(tools)/fuzz-sql.sh $(MINUTES)
 
 soak: ## check ids for MINUTES=60 on a server in every kind of trouble
 	@$(tools)/soak.sh $(MINUTES)

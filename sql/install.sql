@@ -95,8 +95,8 @@ COMMENT ON FUNCTION snowflake_status() IS
 
 COMMENT ON FUNCTION snowflake_adopt(regclass, name, boolean) IS
     'makes an integer column bigint DEFAULT snowflake_next(), with the columns that reference it; returns the statements';
-COMMENT ON FUNCTION snowflake_audit(regclass, name) IS
-    'the nodes that have made the ids of a column, with counts, times, and ids that cannot be';
+COMMENT ON FUNCTION snowflake_audit(regclass, name, timestamptz) IS
+    'the nodes that have made the ids of a column, with counts, times, and numbers that cannot be ids';
 
 COMMENT ON TABLE snowflake_nodes IS
     'registry of node numbers, one for each server name';
@@ -106,6 +106,8 @@ COMMENT ON COLUMN snowflake_nodes.server_name IS
     'name of the server, as it was given to snowflake_node_claim()';
 COMMENT ON COLUMN snowflake_nodes.claimed_at IS
     'when the number was claimed';
+COMMENT ON FUNCTION snowflake_nodes_change(regclass, text, boolean) IS
+    'claims or releases a node number in a registry';
 COMMENT ON FUNCTION snowflake_node_claim(text) IS
     'node number of a server in the registry: the one it has, or the lowest that is free';
 COMMENT ON FUNCTION snowflake_node_release(text) IS

@@ -3,26 +3,33 @@
 //! Style: PostgreSQL's own. The primary message is lower case and names the value; DETAIL tells facts; HINT tells
 //! what to do.
 
+use std::fmt::Display;
+
 use pgrx::prelude::*;
+use snowflake_core::driver::{Given, Refusal};
 use snowflake_core::foreign::LAYOUTS;
 use snowflake_core::layout::TIMESTAMP_MS_MAX;
 use snowflake_core::{Base32Error, FieldError, GenerateError, UuidError};
 
-/// Reports an error and does not return.
+use crate::settings;
+use crate::shown::Shown;
+
+/// Reports an error and does not return. What a user has chosen is shown as a [`Shown`].
 #[cold]
-pub fn raise(code: PgSqlErrorCode, message: String, detail: Option<String>, hint: Option<&str>) -> ! {
+pub fn raise(code: PgSqlErrorCode, message: impl Display, detail: Option<String>, hint: Option<&str>) -> ! {
     report(PgLogLevel::ERROR, code, message, detail, hint);
     unreachable!("ERROR does not return")
 }
 
-fn report(
+/// Reports something, at any level.
+pub fn report(
     level: PgLogLevel,
     code: PgSqlErrorCode,
-    message: String,
+    message: impl Display,
     detail: Option<String>,
     hint: Option<&str>,
 ) {
-    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, message, function_name!());
+    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, message.to_string(), function_name!());
     if let Some(detail) = detail {
         report = report.set_detail(detail);
     }
@@ -54,6 +61,16 @@ impl<T> OrRaise<T> for Result<T, GenerateError> {
         match self {
             Ok(value) => value,
             Err(error) => generate(error),
+        }
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, Refusal> {
+    #[inline]
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(refusal) => refuse(refusal),
         }
     }
 }
@@ -135,11 +152,11 @@ fn uuid(error: UuidError) -> ! {
 
 /// A name that no layout has.
 #[cold]
-pub fn unknown_layout(name: &[u8]) -> ! {
+pub fn unknown_layout(name: Shown) -> ! {
     let known: Vec<&str> = LAYOUTS.iter().map(|layout| layout.name).collect();
     raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("unknown layout of ids \"{}\"", name.escape_ascii()),
+        format!("unknown layout of ids \"{name}\""),
         None,
         Some(&format!("Known are {}. See snowflake_layouts().", known.join(", "))),
     )
@@ -154,6 +171,21 @@ pub fn bad_key_length(got: usize, expected: usize) -> ! {
         None,
         Some("Make one from random bytes once, and keep it: other keys give other numbers."),
     )
+}
+
+#[cold]
+fn refuse(refusal: Refusal) -> ! {
+    match refusal {
+        Refusal::Generate(error) => generate(error),
+        Refusal::InRecovery => in_recovery(),
+        Refusal::TooFarAhead { given: Given::Advance(id), ahead_ms, .. } => {
+            advance_too_far(id.get(), ahead_ms, settings::max_clock_step_ms())
+        }
+        Refusal::TooFarAhead { given: Given::Observe(id), ahead_ms, most_ms } => {
+            observed_too_far(id.get(), ahead_ms, most_ms)
+        }
+        Refusal::WouldWaitTooLong { what, by_ms, max_ms } => would_wait_too_long(what, by_ms, max_ms),
+    }
 }
 
 #[cold]
@@ -221,7 +253,7 @@ pub fn other_layout(found: u32, expected: u32) -> ! {
 
 /// A standby issues nothing: it shares its primary's node number.
 #[cold]
-pub fn in_recovery() -> ! {
+fn in_recovery() -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
         "cannot generate snowflake ids during recovery".to_owned(),
@@ -232,7 +264,7 @@ pub fn in_recovery() -> ! {
 
 /// A value of a setting was given and could not be taken, so that only the default is in force.
 #[cold]
-pub fn setting_refused(name: &str, given: Option<&str>) -> ! {
+pub fn setting_refused(name: Shown, given: Option<&Shown>) -> ! {
     let message = match given {
         Some(value) => format!("setting \"{name}\" is \"{value}\", which was refused"),
         None => format!("the value given for setting \"{name}\" was refused"),
@@ -287,7 +319,7 @@ pub fn bad_batch(n: i64) -> ! {
 
 /// An id that is too far ahead to advance to.
 #[cold]
-pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
+fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("snowflake id {id} is {by_ms} ms ahead of the clock, must be less than {max_ms} ms"),
@@ -301,7 +333,7 @@ pub fn advance_too_far(id: i64, by_ms: i64, max_ms: i64) -> ! {
 
 /// An id of a design that is bound to the clock, which the clock will not reach for long.
 #[cold]
-pub fn would_wait_too_long(id: &str, by_ms: i64, max_ms: i64) -> ! {
+fn would_wait_too_long(id: &str, by_ms: i64, max_ms: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("clock is {by_ms} ms behind {id}, more than the {max_ms} ms that are waited for"),
@@ -316,7 +348,7 @@ pub fn would_wait_too_long(id: &str, by_ms: i64, max_ms: i64) -> ! {
 
 /// An id from a message that is further ahead of the clock than an honest server's can be.
 #[cold]
-pub fn observed_too_far(id: i64, by_ms: i64, most_ms: i64) -> ! {
+fn observed_too_far(id: i64, by_ms: i64, most_ms: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         format!("snowflake id {id} is {by_ms} ms ahead of the clock, must be at most {most_ms} ms"),

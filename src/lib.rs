@@ -1,23 +1,22 @@
 //! Snowflake ids for PostgreSQL: the thin glue between the server and `snowflake-core`.
 //!
-//! The way of an id is straight: [`sql`] -> [`generator`] -> `snowflake_core::generator`, and back. The generator
-//! gets its inputs from [`settings`], [`clock`] and [`shared`], keeps the promise across crashes and failover with
-//! [`ceiling`], and tells the user what is wrong through [`errors`].
+//! The way of an id is straight: [`sql`] -> [`generator`] -> `snowflake_core::driver` -> [`host`], and back. The host is
+//! PostgreSQL as the driver sees it; the driver keeps the promise across crashes and failover; [`errors`] tells the user
+//! what is wrong.
 
-mod ceiling;
 mod clock;
-mod clock_watch;
 mod errors;
 mod generator;
+mod host;
 mod permutation;
 mod sequencer;
 mod settings;
 mod shared;
-mod spread;
+mod shown;
 mod sql;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;
-mod wait;
+mod unguarded;
 
 use pgrx::prelude::*;
 

@@ -16,14 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, 
 
 use pgrx::{pg_guard, pg_sys};
 use snowflake_core::NodeId;
+use snowflake_core::driver::Settings;
 use snowflake_core::generator::RESERVE_MAX;
 use snowflake_core::layout::{self, EPOCH_MS_DEFAULT, IDS_PER_MS, NODE_ID_DEFAULT, NODE_ID_MAX};
 
-use crate::clock::WallClock;
+use crate::clock;
 use crate::errors::{self, OrRaise};
+use crate::shown::Shown;
 
 const MS_PER_S: i64 = 1_000;
-const NS_PER_MS: i64 = 1_000_000;
 
 /// One day, in seconds: an operator who sets a clock wrong by more than that is to be asked first.
 const MAX_CLOCK_STEP_DEFAULT_S: i32 = 24 * 60 * 60;
@@ -86,32 +87,39 @@ pub fn epoch_ms() -> i64 {
     EPOCH_MS.load(Ordering::Relaxed)
 }
 
-/// How many ids a session reserves at once: 1..=256.
-#[inline]
-pub fn cache() -> i64 {
-    CACHE.load(Ordering::Relaxed).into()
+/// The settings as this call sees them.
+///
+/// # Errors
+/// 55000 where a value was given that could not be taken.
+pub fn in_force() -> Settings {
+    NODE_CHECK.or_raise();
+    EPOCH_CHECK.or_raise();
+    read(node())
 }
 
-/// The highest sequence number that a new millisecond may begin with: 0..=1023.
+/// The settings as this call sees them, or `None` where a value was given that could not be taken.
 #[inline]
-pub fn sequence_spread() -> i64 {
-    SEQUENCE_SPREAD.load(Ordering::Relaxed).into()
+pub fn trusted() -> Option<Settings> {
+    let node = trusted_node()?;
+    (!EPOCH_CHECK.is_refused()).then(|| read(node))
+}
+
+#[inline]
+fn read(node: NodeId) -> Settings {
+    Settings {
+        node,
+        epoch_ms: EPOCH_MS.load(Ordering::Relaxed),
+        cache: CACHE.load(Ordering::Relaxed).into(),
+        sequence_spread: SEQUENCE_SPREAD.load(Ordering::Relaxed).into(),
+        max_clock_step_ms: max_clock_step_ms(),
+        max_clock_skew_ms: MAX_CLOCK_SKEW_MS.load(Ordering::Relaxed).into(),
+    }
 }
 
 /// How far the clock may stand behind the last id, or leap ahead, in milliseconds.
 #[inline]
 pub fn max_clock_step_ms() -> i64 {
     i64::from(MAX_CLOCK_STEP_S.load(Ordering::Relaxed)) * MS_PER_S
-}
-
-/// [`max_clock_step_ms`] in nanoseconds.
-pub fn max_clock_step_ns() -> i64 {
-    max_clock_step_ms() * NS_PER_MS
-}
-
-/// How far apart the clocks of servers that exchange ids may be, in milliseconds.
-pub fn max_clock_skew_ms() -> i64 {
-    MAX_CLOCK_SKEW_MS.load(Ordering::Relaxed).into()
 }
 
 /// The clock's greatest error that is set, in milliseconds, or `None` where the kernel is to say.
@@ -210,7 +218,7 @@ struct Checked {
     /// The default is in force with the mark described above.
     refused: AtomicBool,
     /// The value that was refused, where this process saw it.
-    given: OnceLock<String>,
+    given: OnceLock<Shown>,
 }
 
 impl Checked {
@@ -231,12 +239,12 @@ impl Checked {
     #[inline]
     fn or_raise(&self) {
         if self.is_refused() {
-            errors::setting_refused(&self.name.to_string_lossy(), self.given.get().map(String::as_str));
+            errors::setting_refused(Shown::new(self.name.to_bytes()), self.given.get());
         }
     }
 
     /// The value that was given before the setting is defined, and is kept as a placeholder.
-    fn value_given(&self) -> Option<String> {
+    fn value_given(&self) -> Option<Shown> {
         if !placeholder_has_value(self.name) {
             return None;
         }
@@ -246,7 +254,7 @@ impl Checked {
             return None;
         }
         // SAFETY: PostgreSQL returns a C string.
-        Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
+        Some(Shown::new(unsafe { CStr::from_ptr(value) }.to_bytes()))
     }
 
     /// The check hook's part: keeps the source, and puts the mark where it is that of a refused value.
@@ -270,7 +278,7 @@ impl Checked {
 
     /// To be called right after the definition, during which PostgreSQL assigned every value it accepted: so the
     /// source kept is that of the value in force.
-    fn distrust_a_refused_value(&self, given: Option<String>, context: pg_sys::GucContext::Type) {
+    fn distrust_a_refused_value(&self, given: Option<Shown>, context: pg_sys::GucContext::Type) {
         let default_in_force = self.source.load(Ordering::Relaxed) == pg_sys::GucSource::PGC_S_DEFAULT;
         let Some(given) = given.filter(|_| default_in_force) else { return };
         let _ = self.given.set(given);
@@ -360,7 +368,7 @@ fn parse_epoch(text: *const c_char) -> Option<i64> {
 /// Whether an epoch is past. A clock that stands before the default epoch is wrong itself, as clocks are before
 /// the machine has found the time, and proves nothing.
 fn is_past(epoch_ms: i64) -> bool {
-    let now = WallClock::now().unix_ms();
+    let now = clock::wall_ms();
     epoch_ms <= now || now < EPOCH_MS_DEFAULT
 }
 

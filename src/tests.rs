@@ -7,10 +7,10 @@ mod tests {
     use pgrx::prelude::*;
     use pgrx::spi::Spi;
     use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
-    use snowflake_core::{ClockStep, FieldError, GenerateError};
+    use snowflake_core::{FieldError, GenerateError};
 
     use crate::errors::OrRaise;
-    use crate::{ceiling, clock_watch, generator, shared};
+    use crate::{generator, host, shared};
 
     /// The SQLSTATE, message, DETAIL and HINT of the error that a call raises.
     fn error_of<T>(
@@ -42,11 +42,11 @@ mod tests {
             assert!(id > before);
             before = id;
             // Other sessions of the test server may have moved the word further.
-            assert!(shared.word.last() >= Some(id));
-            assert!(id <= shared.limits.ceiling());
-            assert!(shared.limits.raise_at() <= shared.limits.ceiling());
+            assert!(shared.core.snowflake.last() >= Some(id));
+            assert!(id <= shared.core.limits.ceiling());
+            assert!(shared.core.limits.raise_at() <= shared.core.limits.ceiling());
         }
-        assert!(shared.limits.ceiling() <= ceiling::durable());
+        assert!(shared.core.limits.ceiling() <= host::durable_ceiling());
     }
 
     #[pg_test]
@@ -73,23 +73,9 @@ mod tests {
         let last = generator::next();
         let target = Id::last_of(last.timestamp() + 5_000);
         generator::advance(target);
-        assert!(shared.word.last() >= Some(Id::first_of(target.timestamp() + 1)));
-        assert!(ceiling::durable() >= Id::first_of(target.timestamp() + 1));
+        assert!(shared.core.snowflake.last() >= Some(Id::first_of(target.timestamp() + 1)));
+        assert!(host::durable_ceiling() >= Id::first_of(target.timestamp() + 1));
         assert!(generator::next() > target);
-    }
-
-    #[pg_test]
-    fn a_clock_that_nobody_sets_shows_no_step() {
-        let shared = shared::get();
-        generator::next();
-        for _ in 0..10_000 {
-            let look = clock_watch::Look::now(shared);
-            assert!(look.clock.offset_ns.0 <= look.clock.offset_ns.1);
-            assert_eq!(look.step(), ClockStep::None);
-            clock_watch::look_back(shared, generator::epoch_ms());
-        }
-        let regressions = shared.stats.regressions.load(std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(regressions, 0);
     }
 
     #[pg_test]
@@ -118,21 +104,5 @@ mod tests {
             assert_eq!(raised, PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "{message}");
             assert!(hint, "{message}");
         }
-    }
-
-    #[pg_test]
-    fn the_format_warns_of_its_end_once_a_day() {
-        let shared = shared::get();
-        let warned = &shared.clock.warned_day;
-        let before = warned.load(std::sync::atomic::Ordering::Relaxed);
-        let day = 24 * 60 * 60 * 1_000;
-
-        clock_watch::warn_of_the_end(shared, TIMESTAMP_MS_MAX - 366 * day);
-        assert_eq!(warned.load(std::sync::atomic::Ordering::Relaxed), before, "not before the last year");
-        clock_watch::warn_of_the_end(shared, TIMESTAMP_MS_MAX - 364 * day);
-        let first = warned.load(std::sync::atomic::Ordering::Relaxed);
-        assert_ne!(first, before);
-        clock_watch::warn_of_the_end(shared, TIMESTAMP_MS_MAX - 362 * day);
-        assert_ne!(warned.load(std::sync::atomic::Ordering::Relaxed), first);
     }
 }

@@ -50,7 +50,8 @@ fn generator(criterion: &mut Criterion) {
         ceiling: Id::MAX,
         max_clock_step_ms: 86_400_000,
         want,
-        waited_for: None,
+        paced: i64::MIN,
+        waits: false,
         first_sequence_id: 0,
     };
     let started = || {
@@ -62,13 +63,14 @@ fn generator(criterion: &mut Criterion) {
         let (word, mut now) = (started(), NOW);
         bencher.iter(|| {
             now += 1;
-            word.reserve(&request(word.last().unwrap_or(Id::MIN), now, 1))
+            let (word, seen) = word.look().expect("it is started");
+            word.reserve(&request(seen, now, 1))
         });
     });
     group.bench_function("reserve one id, in the millisecond of the last", |bencher| {
         let (word, mut now) = (started(), NOW);
         bencher.iter(|| {
-            let seen = word.last().unwrap_or(Id::MIN);
+            let (word, seen) = word.look().expect("it is started");
             now += i64::from(seen.sequence_id() == SEQUENCE_ID_MAX);
             word.reserve(&request(seen, now, 1))
         });
@@ -77,7 +79,7 @@ fn generator(criterion: &mut Criterion) {
         let (word, mut now) = (started(), NOW);
         let mut block = Block::EMPTY;
         bencher.iter(|| {
-            let seen = word.last().unwrap_or(Id::MIN);
+            let (word, seen) = word.look().expect("it is started");
             block.take(seen, Id::MIN, now, NODE, 86_400_000).or_else(|| {
                 now += 1;
                 if let Ok(Answer::Reserved(reserved)) = word.reserve(&request(seen, now, 256)) {
@@ -89,11 +91,16 @@ fn generator(criterion: &mut Criterion) {
     });
     group.bench_function("a lost race", |bencher| {
         let word = started();
+        let word = word.started().expect("it is started");
         let stale = request(Id::first_of(NOW - 1), NOW, 1);
         bencher.iter(|| word.reserve(black_box(&stale)));
     });
     group.bench_function("raise the word", |bencher| {
-        bencher.iter_batched(started, |word| word.raise(Id::last_of(NOW)), BatchSize::SmallInput);
+        bencher.iter_batched(
+            started,
+            |word| word.started().map(|word| word.raise(Id::last_of(NOW))),
+            BatchSize::SmallInput,
+        );
     });
     group.bench_function("the next ceiling", |bencher| {
         bencher.iter(|| Ceiling::above(black_box(NOW), black_box(10_000)));

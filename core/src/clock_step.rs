@@ -4,9 +4,12 @@
 //! *offset*, stays the same however long nothing happens, and however the clock is slewed, since slewing speeds up
 //! both. It changes only when somebody sets the clock. Offsets are nanoseconds.
 
+/// Nanoseconds in a millisecond.
+pub const NS_PER_MS: i64 = 1_000_000;
+
 /// Two readings cannot be taken in one instant. A difference below this is taken for the time between them: one
 /// millisecond, the format's own resolution, below which a step cannot change an id's timestamp by more than one.
-pub const TOLERANCE_NS: i64 = 1_000_000;
+pub const TOLERANCE_NS: i64 = NS_PER_MS;
 
 /// What the offset says about the clock since a trusted reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,73 +1,83 @@
-//! PostgreSQL's sequences as counters: a next number, several at once, and a raise that never lowers.
+//! PostgreSQL's sequences as counters: a next number, and a raise that never lowers.
 //!
 //! `nextval` alone is safe between sessions. A raise is two steps, to look and to set, so the others have to keep away
-//! in between: who raises or takes several holds a lock of its own exclusively, who takes one shares it, each for the
-//! call only, not to the end of the transaction. It is a heavyweight lock: a wait for it can be cancelled, and
-//! PostgreSQL releases it on an error.
+//! in between: who raises holds a lock of its own exclusively, who takes a number shares it, each for the call only, not
+//! to the end of the transaction. It is a heavyweight lock: a wait for it can be cancelled, and PostgreSQL releases it on
+//! an error.
 //!
-//! The caller's rights on the sequence count, as for `nextval` (USAGE or UPDATE) and `setval` (UPDATE). Both write WAL
-//! in the caller's transaction, and outside of it: a number is not given back by a rollback.
-
-use std::ffi::CStr;
+//! The caller's rights on the sequence count, as for `nextval` (USAGE or UPDATE), `setval` (UPDATE) and
+//! `pg_sequence_last_value` (USAGE or SELECT). Numbers are taken outside of the caller's transaction: they are not given
+//! back by a rollback.
 
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use snowflake_core::designs::VALUE_MAX;
 
 use super::{errors, rights};
+use crate::shown::Shown;
+use crate::unguarded;
 
 /// Tells our lock from those of `pg_advisory_lock`, which have 1 or 2 there: "sq".
 const LOCK_CLASS: u16 = u16::from_be_bytes(*b"sq");
 /// The columns of `pg_sequence` that are looked at; PostgreSQL's catalog/pg_sequence.h.
 const SEQINCREMENT: i16 = 4;
+const SEQMIN: i16 = 6;
 const SEQCACHE: i16 = 7;
 const SEQCYCLE: i16 = 8;
+/// PostgreSQL's catalog/pg_class.h.
+const RELFILENODE: i16 = pg_sys::Anum_pg_class_relfilenode as i16;
 
 /// A sequence.
 #[derive(Clone, Copy)]
 pub struct Counter(pg_sys::Oid);
 
 impl Counter {
-    /// Any sequence that outlives a crash, whose numbers are handed out as they come; what is none, `nextval` refuses.
+    /// Any sequence that outlives a crash, whose numbers are handed out as they come. It stays as it is to the end of the
+    /// transaction.
     ///
     /// # Errors
-    /// 55000 for an unlogged and a temporary sequence, 42P01 for one that does not exist, which is 40001 in a
-    /// transaction that sees an old state.
+    /// 42501 without the right to `nextval`, 55000 for an unlogged and a temporary sequence, 42809 and 42P01 for what is
+    /// none.
     pub fn of(sequence: pg_sys::Oid) -> Self {
-        // As nextval does. First, so that whoever waits for the sequence itself does not hold our lock.
-        // SAFETY: of a relation that does not exist there is nothing to lock.
-        unsafe { pg_sys::LockRelationOid(sequence, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE) };
-        let counter = Self(sequence);
         // SAFETY: looks into the catalog, and returns 0 where there is nothing.
-        let kind = unsafe { pg_sys::get_rel_relkind(sequence) } as u8;
-        if kind == 0 {
-            // SAFETY: a variable of the running transaction.
-            let isolation = unsafe { pg_sys::XactIsoLevel };
-            errors::no_sequence(sequence.to_u32(), isolation >= pg_sys::XACT_REPEATABLE_READ as i32);
+        let kind = || unsafe { pg_sys::get_rel_relkind(sequence) } as u8;
+        match kind() {
+            0 => errors::no_relation(sequence.to_u32()),
+            pg_sys::RELKIND_SEQUENCE => {}
+            _ => errors::no_sequence(Shown::relation(sequence)),
         }
+        // Before the lock: who has no right makes nobody wait.
+        rights::check(sequence, pg_sys::ACL_USAGE | pg_sys::ACL_UPDATE);
+        // As nextval does. First, so that whoever waits for the sequence itself does not hold our lock.
+        // SAFETY: of a relation that was dropped there is nothing to lock.
+        unsafe { pg_sys::LockRelationOid(sequence, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE) };
+        if kind() == 0 {
+            errors::no_relation(sequence.to_u32());
+        }
+        let counter = Self(sequence);
         // SAFETY: as above.
         let persistence = unsafe { pg_sys::get_rel_persistence(sequence) } as u8;
-        if kind == pg_sys::RELKIND_SEQUENCE && persistence != pg_sys::RELPERSISTENCE_PERMANENT {
-            errors::not_permanent(&counter.name(), persistence == pg_sys::RELPERSISTENCE_TEMP);
+        if persistence != pg_sys::RELPERSISTENCE_PERMANENT {
+            errors::not_permanent(counter.name(), persistence == pg_sys::RELPERSISTENCE_TEMP);
         }
         counter
     }
 
     /// A sequence that counts up by one, never starts over, and of which no session keeps numbers back: what a raise
-    /// needs. It stays so to the end of the transaction.
+    /// needs.
     ///
     /// # Errors
     /// 55000 for any other sequence, and as [`of`](Self::of).
     pub fn rising(sequence: pg_sys::Oid) -> Self {
         let counter = Self::of(sequence);
-        let Some(options) = Options::of(sequence) else { return counter };
+        let options = counter.options();
         for (option, value) in [("INCREMENT", options.increment), ("CACHE", options.cache)] {
             if value != 1 {
-                errors::no_counter(&counter.name(), option, value);
+                errors::no_counter(counter.name(), option, value);
             }
         }
         if options.cycle {
-            errors::cycles(&counter.name());
+            errors::cycles(counter.name());
         }
         counter
     }
@@ -79,7 +89,7 @@ impl Counter {
     pub fn next_value(self) -> i64 {
         let value = self.nextval();
         if !(0..=VALUE_MAX).contains(&value) {
-            errors::value_out_of_range(&self.name(), value);
+            errors::value_out_of_range(self.name(), value);
         }
         value
     }
@@ -94,36 +104,16 @@ impl Counter {
     pub fn raise(self, to: i64) {
         // SAFETY: raises, or nothing.
         unsafe { pg_sys::PreventCommandIfReadOnly(c"setval()".as_ptr()) };
-        // SAFETY: a variable of the session.
-        let user = unsafe { pg_sys::GetUserId() };
         // As setval does, also where there is nothing to set.
-        rights::check(self.0, user, pg_sys::ACL_UPDATE);
+        rights::check(self.0, pg_sys::ACL_UPDATE);
+        // As pg_sequence_last_value does up to PostgreSQL 16; from 17 on it returns NULL, as before the first number.
+        rights::check(self.0, pg_sys::ACL_USAGE | pg_sys::ACL_SELECT);
         self.locked(pg_sys::ExclusiveLock, |counter| {
             // Before its first number there is none to compare with.
             if counter.last_value().unwrap_or_else(|| counter.nextval()) < to {
                 counter.setval(to);
             }
         });
-    }
-
-    /// Takes `n` numbers, at least 1, and returns the first. They are taken for good when this returns: the record of
-    /// it is flushed, whatever becomes of the transaction.
-    ///
-    /// # Errors
-    /// 2200H where so many are not left.
-    pub fn take(self, n: i64) -> i64 {
-        let first = self.locked(pg_sys::ExclusiveLock, |counter| {
-            let first = counter.nextval();
-            let Some(last) = first.checked_add(n - 1) else { errors::used_up(&counter.name(), first, n) };
-            // Also for one: the record of nextval may be another session's, and not flushed yet.
-            counter.setval(last);
-            first
-        });
-        // SAFETY: the end of the record that setval has inserted.
-        let record_end = unsafe { pg_sys::XactLastRecEnd };
-        // SAFETY: a position in the WAL that exists; PostgreSQL panics where it cannot be flushed.
-        unsafe { pg_sys::XLogFlush(record_end) };
-        first
     }
 
     fn locked<T>(self, mode: u32, work: impl FnOnce(Self) -> T) -> T {
@@ -148,80 +138,69 @@ impl Counter {
         }
     }
 
-    fn nextval(self) -> i64 {
+    /// `nextval`, of any range.
+    pub fn nextval(self) -> i64 {
         // SAFETY: PostgreSQL's function of one regclass, which is strict and never returns NULL.
-        let value = unsafe { direct_function_call::<i64>(pg_sys::nextval_oid, &[self.0.into_datum()]) };
+        let value = unsafe { direct_function_call::<i64>(unguarded::nextval_oid, &[self.0.into_datum()]) };
         value.expect("nextval returns a number")
     }
 
     /// The last number, if there has been one.
     fn last_value(self) -> Option<i64> {
-        // The right that was looked at is another than this function's own.
-        rights::of(pg_sys::Oid::from(pg_sys::BOOTSTRAP_SUPERUSERID), || {
-            // SAFETY: PostgreSQL's function of one regclass.
-            unsafe { direct_function_call(pg_sys::pg_sequence_last_value, &[self.0.into_datum()]) }
-        })
+        // SAFETY: PostgreSQL's function of one regclass.
+        unsafe { direct_function_call(pg_sys::pg_sequence_last_value, &[self.0.into_datum()]) }
     }
 
     fn setval(self, value: i64) {
         let arguments = [self.0.into_datum(), value.into_datum()];
         // SAFETY: PostgreSQL's function of a regclass and a bigint.
-        unsafe { direct_function_call::<i64>(pg_sys::setval_oid, &arguments) };
+        unsafe { direct_function_call::<i64>(unguarded::setval_oid, &arguments) };
     }
 
-    fn name(self) -> String {
-        // SAFETY: returns NULL, or a copy of the name.
-        let name = unsafe { pg_sys::get_rel_name(self.0) };
-        if name.is_null() {
-            return self.0.to_u32().to_string();
+    /// What its options are now.
+    pub fn options(self) -> Options {
+        let catalog = pg_sys::SysCacheIdentifier::SEQRELID as i32;
+        let [increment, min, cache, cycle] =
+            columns(catalog, self.0, [SEQINCREMENT, SEQMIN, SEQCACHE, SEQCYCLE]);
+        Options {
+            increment: increment.value() as i64,
+            min: min.value() as i64,
+            cache: cache.value() as i64,
+            cycle: cycle.value() != 0,
         }
-        // SAFETY: a C string of PostgreSQL's.
-        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    }
+
+    /// The file that it is in: every change of an option but OWNED BY makes a new one.
+    pub fn file(self) -> pg_sys::Oid {
+        let [file] = columns(pg_sys::SysCacheIdentifier::RELOID as i32, self.0, [RELFILENODE]);
+        pg_sys::Oid::from(file.value() as u32)
+    }
+
+    /// Its name, for a message.
+    pub fn name(self) -> Shown {
+        Shown::relation(self.0)
     }
 }
 
 /// What `pg_sequence` has of a sequence.
-struct Options {
-    increment: i64,
-    cache: i64,
-    cycle: bool,
+pub struct Options {
+    pub increment: i64,
+    pub min: i64,
+    pub cache: i64,
+    pub cycle: bool,
 }
 
-impl Options {
-    fn of(sequence: pg_sys::Oid) -> Option<Self> {
-        let cache_id = pg_sys::SysCacheIdentifier::SEQRELID as i32;
-        // SAFETY: the cache has one key, an oid.
-        let row = unsafe { pg_sys::SearchSysCache1(cache_id, sequence.into()) };
-        if row.is_null() {
-            return None;
-        }
-        let column = |number| {
-            let mut is_null = false;
-            // SAFETY: a row of this cache, and a column that its table has.
-            unsafe { pg_sys::SysCacheGetAttr(cache_id, row, number, &mut is_null) }
-        };
-        let options = Self {
-            increment: column(SEQINCREMENT).value() as i64,
-            cache: column(SEQCACHE).value() as i64,
-            cycle: column(SEQCYCLE).value() != 0,
-        };
-        // SAFETY: found above, and what was read of it are values.
-        unsafe { pg_sys::ReleaseSysCache(row) };
-        Some(options)
-    }
-}
-
-/// `snowflake_counter_take(counter, n)`: the first of the numbers taken.
-#[pg_extern(sql = false)]
-fn snowflake_counter_take(counter: pg_sys::Oid, n: i64) -> i64 {
-    if n < 1 {
-        errors::bad_count(n);
-    }
-    Counter::rising(counter).take(n)
-}
-
-/// `snowflake_counter_raise(counter, to)`.
-#[pg_extern(sql = false)]
-fn snowflake_counter_raise(counter: pg_sys::Oid, to: i64) {
-    Counter::rising(counter).raise(to);
+/// Columns of the row that a catalog has of a locked sequence, which are passed by value and never NULL.
+fn columns<const N: usize>(catalog: i32, relation: pg_sys::Oid, numbers: [i16; N]) -> [pg_sys::Datum; N] {
+    // SAFETY: the caches of both catalogs have one key, an oid.
+    let row = unsafe { pg_sys::SearchSysCache1(catalog, relation.into()) };
+    assert!(!row.is_null(), "a sequence has rows in both catalogs");
+    let values = numbers.map(|number| {
+        let mut is_null = false;
+        // SAFETY: a row of this catalog, and a column that its table has.
+        unsafe { pg_sys::SysCacheGetAttr(catalog, row, number, &mut is_null) }
+    });
+    // SAFETY: found above, and what was read of it are values.
+    unsafe { pg_sys::ReleaseSysCache(row) };
+    values
 }

@@ -6,6 +6,7 @@ use snowflake_core::designs::VALUE_MAX;
 use snowflake_core::{DesignFieldError, VectorError};
 
 use crate::errors::{OrRaise, raise};
+use crate::shown::Shown;
 
 impl<T> OrRaise<T> for Result<T, DesignFieldError> {
     fn or_raise(self) -> T {
@@ -35,7 +36,7 @@ fn vector(error: VectorError) -> ! {
         ),
         VectorError::Node { .. } => (
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "Nodes are numbered from 0. Give this server a lower snowflake.node, or configure more nodes.",
+            "Nodes are numbered from 0. Give this server a lower snowflake.node, or begin a clock of more nodes.",
         ),
         VectorError::Counter { .. } => (
             PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
@@ -86,7 +87,7 @@ pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
 
 /// A sequence whose number does not fit 53 bits any more, or is negative.
 #[cold]
-pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
+pub fn value_out_of_range(sequence: Shown, got: i64) -> ! {
     let code = if got < 0 {
         PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
     } else {
@@ -102,7 +103,7 @@ pub fn value_out_of_range(sequence: &str, got: i64) -> ! {
 
 /// A sequence that cannot be a clock or a counter.
 #[cold]
-pub fn no_counter(sequence: &str, option: &str, got: i64) -> ! {
+pub fn no_counter(sequence: Shown, option: &str, got: i64) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("sequence \"{sequence}\" has {option} {got}, which must be 1"),
@@ -116,7 +117,7 @@ pub fn no_counter(sequence: &str, option: &str, got: i64) -> ! {
 
 /// A sequence that starts over.
 #[cold]
-pub fn cycles(sequence: &str) -> ! {
+pub fn cycles(sequence: Shown) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("sequence \"{sequence}\" may start over"),
@@ -125,31 +126,20 @@ pub fn cycles(sequence: &str) -> ! {
     )
 }
 
-/// A counter that has not so many numbers left.
+/// A sequence that counts down.
 #[cold]
-pub fn used_up(sequence: &str, first: i64, n: i64) -> ! {
+pub fn descends(sequence: Shown, increment: i64) -> ! {
     raise(
-        PgSqlErrorCode::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
-        format!("sequence \"{sequence}\" has no {n} numbers left from {first} on"),
-        Some(format!("The last number of all is {}.", i64::MAX)),
-        Some("Take fewer."),
-    )
-}
-
-/// A number of numbers that is none.
-#[cold]
-pub fn bad_count(n: i64) -> ! {
-    raise(
-        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("number of numbers must be at least 1, got {n}"),
-        None,
-        Some("Pass 1 or more."),
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("sequence \"{sequence}\" has INCREMENT {increment}, which must be at least 1"),
+        Some("The increment of a sequence is the size of its ranges.".to_owned()),
+        Some("ALTER SEQUENCE ... INCREMENT 1000, or as many numbers as a session shall claim at once."),
     )
 }
 
 /// A sequence that a crash sets back, or that one session has.
 #[cold]
-pub fn not_permanent(sequence: &str, temporary: bool) -> ! {
+pub fn not_permanent(sequence: Shown, temporary: bool) -> ! {
     let (kind, detail, hint) = if temporary {
         ("temporary", "Each session would have numbers of its own.", "Use a sequence that is not temporary.")
     } else {
@@ -163,46 +153,58 @@ pub fn not_permanent(sequence: &str, temporary: bool) -> ! {
     )
 }
 
-/// A sequence that was dropped: for a transaction that sees an old state, since then.
+/// A relation that was dropped.
 #[cold]
-pub fn no_sequence(sequence: u32, old_state: bool) -> ! {
-    let code = if old_state {
-        PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE
-    } else {
-        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE
-    };
+pub fn no_relation(oid: u32) -> ! {
     raise(
-        code,
-        format!("sequence with OID {sequence} does not exist"),
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        format!("relation with OID {oid} does not exist"),
         Some("It was dropped.".to_owned()),
-        Some(
-            "Try the transaction again. Where it counted a range name: snowflake_range_drop(), and create the name \
-             anew above what was given.",
-        ),
+        Some("Name the one that takes its place, also in the defaults of columns."),
     )
 }
 
-/// A table of ranges that there is not, or that is another's.
+/// A relation that is no sequence.
 #[cold]
-pub fn no_table_of_ranges() -> ! {
+pub fn no_sequence(relation: Shown) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-        "ranges are claimed from a foreign table, or from the extension's own".to_owned(),
+        format!("relation \"{relation}\" is not a sequence"),
         None,
-        Some("See the table snowflake_range_names: snowflake_range_drop(), then snowflake_range_attach()."),
+        Some("Name a sequence."),
     )
 }
 
-/// A claim that was inserted and gave no first number, or one that cannot be.
+/// A relation that ranges do not come from.
 #[cold]
-pub fn no_range() -> ! {
+pub fn no_source(relation: Shown) -> ! {
     raise(
-        PgSqlErrorCode::ERRCODE_NO_DATA_FOUND,
-        "the table of ranges gave no range".to_owned(),
+        PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+        format!("relation \"{relation}\" is not a source of ranges"),
+        Some("To read a table claims nothing: every session would get the same numbers.".to_owned()),
+        Some("Name a sequence, or a view or foreign table that claims a range by being read."),
+    )
+}
+
+/// A relation without the columns of a range.
+#[cold]
+pub fn no_columns(relation: Shown) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        format!("relation \"{relation}\" must have the columns first and last of type bigint"),
         None,
-        Some(
-            "It must be the snowflake_ranges of the server that counts, whose trigger gives the first number.",
-        ),
+        Some("Create the view or foreign table anew with these columns."),
+    )
+}
+
+/// A relation that was read and gave no range.
+#[cold]
+pub fn no_range(relation: Shown, gave: &str) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_DATA_EXCEPTION,
+        format!("relation \"{relation}\" did not give a range but {gave}"),
+        None,
+        Some("It must give one row with two numbers, first and last, of which first is not the greater."),
     )
 }
 
@@ -212,6 +214,17 @@ pub fn null_counter(node: usize) -> ! {
     raise(
         PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
         format!("counter of node {node} must not be NULL"),
+        None,
+        Some("Pass a counter for each node, node 0 first."),
+    )
+}
+
+/// An array of several dimensions.
+#[cold]
+pub fn several_dimensions(got: i32) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("counters of a vector clock must have one dimension, got {got}"),
         None,
         Some("Pass a counter for each node, node 0 first."),
     )

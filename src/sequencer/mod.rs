@@ -3,7 +3,6 @@
 //! They are in this library and not in the extension `snowflake`: `sql = false` keeps them out of its script, and the
 //! files of `sql/sequencer/` declare them. As everywhere, PostgreSQL knows a function by its Rust name.
 
-mod claim;
 mod clock_error;
 mod counter;
 mod designs;
@@ -12,6 +11,7 @@ mod lamport;
 mod range;
 mod rights;
 mod scatter;
+mod source;
 mod strided;
 mod truetime;
 mod unix;

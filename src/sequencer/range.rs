@@ -1,126 +1,77 @@
-//! Numbers from ranges: each session has claimed one for each name, and hands it out without asking anybody.
+//! Numbers from ranges: each session claims a range of a source, and hands it out without asking anybody.
 //!
-//! A [`claim`](super::claim) is an INSERT in the transaction of the caller. Its numbers are taken for good whatever
-//! becomes of the transaction; but a range whose claim is not committed is not listed as claimed, so
-//! the session drops it when the claim is rolled back, or may be (PREPARE TRANSACTION).
+//! [`Source`] is what ranges are claimed from. What a session has left of one is here: its own, of one user, and valid as
+//! long as the source is what it was. The caller's right is looked at with each number.
 //!
-//! The definition of a name is looked at again when any has changed: PostgreSQL's invalidation messages, sent for the
-//! table of names, tell every session of the database. Each number is preceded by a look for them, and the definition
-//! is the one that is committed by then, whatever the isolation of the transaction.
+//! PostgreSQL does not take a sequence's numbers back when a transaction is rolled back, but the record of a claim is
+//! certain to be on disk only when the claim's transaction is committed. A crash of this server ends its sessions, and
+//! with them what they have left. A crash of another server does not, so what was claimed by reading a relation is
+//! dropped when its claim is rolled back, or may be (PREPARE TRANSACTION).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::ops::RangeInclusive;
 
 use pgrx::prelude::*;
 
-use super::claim::{Claim, Extension};
+use super::source::Source;
 
 thread_local! {
-    /// The ranges of this session: by the user who claimed them, for it may lose the right to, and by name.
-    static RANGES: RefCell<HashMap<pg_sys::Oid, Ranges>> = RefCell::default();
-    /// Whether a range may have been claimed in the running transaction.
-    static CLAIMED: Cell<bool> = const { Cell::new(false) };
-    /// How often a definition may have changed.
-    static CHANGES: Cell<u64> = const { Cell::new(0) };
-    /// The table of names, once a range has been claimed.
-    static NAMES: Cell<pg_sys::Oid> = const { Cell::new(pg_sys::InvalidOid) };
+    /// What this session has left, by the user who claimed it and the source.
+    static LEFT: RefCell<HashMap<(pg_sys::Oid, pg_sys::Oid), Left>> = RefCell::default();
+    /// Whether a relation may have been read in the running transaction.
+    static READ: Cell<bool> = const { Cell::new(false) };
     static WATCHED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Those of one user.
-type Ranges = HashMap<Box<[u8]>, Range>;
-
 /// What is left of a claimed range.
-struct Range {
-    next: i64,
-    left: i64,
-    /// Which definition it was claimed by: another one of the same name has another.
-    definition: pgrx::Uuid,
-    /// The value of [`CHANGES`] before its definition was looked at.
-    seen: u64,
-    /// The subtransaction that claimed it, as long as it can be rolled back.
-    claimed_in: Option<pg_sys::SubTransactionId>,
+struct Left {
+    numbers: RangeInclusive<i64>,
+    /// The value of [`Source::file`] when it was claimed.
+    file: pg_sys::Oid,
+    /// The subtransaction that read it from a relation, as long as it can be rolled back.
+    read_in: Option<pg_sys::SubTransactionId>,
 }
 
-impl Range {
-    fn take(&mut self) -> Option<i64> {
-        if self.left == 0 {
-            return None;
-        }
-        let number = self.next;
-        self.left -= 1;
-        // The last number of a range may be the last of all.
-        self.next = number.wrapping_add(1);
-        Some(number)
-    }
-}
-
-/// `snowflake_range_next(name)`. The name is looked at as bytes: it may be of any encoding.
+/// `sequencer_range_next(source)`.
 #[pg_extern(sql = false)]
-fn snowflake_range_next(name: &[u8], fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    // SAFETY: a variable of the session.
-    let user = unsafe { pg_sys::GetUserId() };
-    // A session whose caches are warm may not have looked for messages since its transaction began.
-    // SAFETY: in a transaction. Without a message it is one look at a flag.
-    unsafe { pg_sys::AcceptInvalidationMessages() };
-    take(user, name, CHANGES.get()).unwrap_or_else(|| {
-        let extension = Extension::of_call(fcinfo);
-        look_again(user, name, &extension).unwrap_or_else(|| claim(user, name, &extension))
-    })
-}
-
-/// The next number of the session's range, if it has one whose definition was looked at since the last change.
-fn take(user: pg_sys::Oid, name: &[u8], changes: u64) -> Option<i64> {
-    RANGES.with_borrow_mut(|ranges| {
-        let range = ranges.get_mut(&user)?.get_mut(name)?;
-        if range.seen == changes { range.take() } else { None }
-    })
-}
-
-/// The next number of the session's range, if it is still of the definition that its name has. Else it is dropped.
-fn look_again(user: pg_sys::Oid, name: &[u8], extension: &Extension) -> Option<i64> {
-    let left = RANGES.with_borrow(|ranges| Some(ranges.get(&user)?.get(name)?.left))?;
-    if left == 0 {
-        return None;
-    }
-    let seen = CHANGES.get();
-    let definition = extension.definition(name);
-    RANGES.with_borrow_mut(|ranges| {
-        let ranges = ranges.get_mut(&user)?;
-        match ranges.get_mut(name) {
-            Some(range) if definition == Some(range.definition) => {
-                range.seen = seen;
-                range.take()
-            }
-            _ => {
-                ranges.remove(name);
-                None
-            }
-        }
-    })
-}
-
-/// Claims a range of the size that is set for the name, in the running transaction, and returns its first number.
-fn claim(user: pg_sys::Oid, name: &[u8], extension: &Extension) -> i64 {
-    let what = c"snowflake_range_next()".as_ptr();
+fn sequencer_range_next(source: pg_sys::Oid) -> i64 {
+    let what = c"sequencer_range_next()".as_ptr();
     // SAFETY: raises, or nothing.
     unsafe { pg_sys::PreventCommandDuringRecovery(what) };
     // SAFETY: as above.
     unsafe { pg_sys::PreventCommandIfReadOnly(what) };
-    watch();
-    let seen = CHANGES.get();
-    let Claim { first, last, definition, names } = extension.claim(user, name, None);
-    // SAFETY: a variable of the running transaction.
-    let claimed_in = Some(unsafe { pg_sys::GetCurrentSubTransactionId() });
-    NAMES.set(names);
-    CLAIMED.set(true);
-    let range = Range { next: first.wrapping_add(1), left: last - first, definition, seen, claimed_in };
-    RANGES.with_borrow_mut(|ranges| ranges.entry(user).or_default().insert(name.into(), range));
+    // A session whose caches are warm may not have looked for messages since its transaction began.
+    // SAFETY: in a transaction. Without a message it is one look at a flag.
+    unsafe { pg_sys::AcceptInvalidationMessages() };
+    // SAFETY: a variable of the session.
+    let user = unsafe { pg_sys::GetUserId() };
+    let place = (user, source);
+    let source = Source::open(source);
+    take(place, source.file()).unwrap_or_else(|| claim(place, &source))
+}
+
+/// The next number of what the session has left, if it is still valid.
+fn take(place: (pg_sys::Oid, pg_sys::Oid), file: pg_sys::Oid) -> Option<i64> {
+    LEFT.with_borrow_mut(|left| left.get_mut(&place).filter(|left| left.file == file)?.numbers.next())
+}
+
+/// Claims a range in the running transaction, and returns its first number.
+fn claim(place: (pg_sys::Oid, pg_sys::Oid), source: &Source) -> i64 {
+    let read_in = source.is_read().then(|| {
+        watch();
+        READ.set(true);
+        // SAFETY: a variable of the running transaction.
+        unsafe { pg_sys::GetCurrentSubTransactionId() }
+    });
+    let mut numbers = source.claim();
+    let first = numbers.next().expect("a range has a number");
+    LEFT.with_borrow_mut(|left| left.insert(place, Left { numbers, file: source.file(), read_in }));
     first
 }
 
-/// Has PostgreSQL tell this session, from now on, how transactions end and when the table of names changes.
+/// Has PostgreSQL tell this session, from now on, how transactions end.
 fn watch() {
     if WATCHED.replace(true) {
         return;
@@ -129,17 +80,11 @@ fn watch() {
     unsafe { pg_sys::RegisterXactCallback(Some(transaction_ends), std::ptr::null_mut()) };
     // SAFETY: as above.
     unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ends), std::ptr::null_mut()) };
-    // SAFETY: as above.
-    unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(relation_changes), pg_sys::Datum::from(0)) };
 }
 
-/// Keeps the ranges that were claimed in the transaction, or drops those that the caller says.
-fn settle(keep: impl Fn(&mut Range) -> bool) {
-    RANGES.with_borrow_mut(|ranges| {
-        for ranges in ranges.values_mut() {
-            ranges.retain(|_, range| range.claimed_in.is_none() || keep(range));
-        }
-    });
+/// Keeps, of what was read in the transaction, what the caller says.
+fn settle(keep: impl Fn(&mut Left) -> bool) {
+    LEFT.with_borrow_mut(|left| left.retain(|_, left| left.read_in.is_none() || keep(left)));
 }
 
 #[pg_guard]
@@ -150,9 +95,9 @@ unsafe extern "C-unwind" fn transaction_ends(event: pg_sys::XactEvent::Type, _ar
         XACT_EVENT_ABORT | XACT_EVENT_PREPARE => false,
         _ => return,
     };
-    if CLAIMED.replace(false) {
-        settle(|range| {
-            range.claimed_in = None;
+    if READ.replace(false) {
+        settle(|left| {
+            left.read_in = None;
             committed
         });
     }
@@ -171,32 +116,13 @@ unsafe extern "C-unwind" fn subtransaction_ends(
         SUBXACT_EVENT_ABORT_SUB => false,
         _ => return,
     };
-    if CLAIMED.get() {
-        settle(|range| {
-            let ours = range.claimed_in == Some(ending);
+    if READ.get() {
+        settle(|left| {
+            let ours = left.read_in == Some(ending);
             if ours {
-                range.claimed_in = Some(parent);
+                left.read_in = Some(parent);
             }
             committed || !ours
         });
     }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn relation_changes(_argument: pg_sys::Datum, relation: pg_sys::Oid) {
-    let names = NAMES.get();
-    // Where messages were lost, anything may have changed.
-    if relation == names || relation == pg_sys::InvalidOid || names == pg_sys::InvalidOid {
-        CHANGES.set(CHANGES.get().wrapping_add(1));
-    }
-}
-
-/// The trigger of the table of names: has every session look at its definitions again.
-#[pg_trigger(sql = false)]
-fn snowflake_range_changed<'a>(
-    trigger: &'a PgTrigger<'a>,
-) -> Result<Option<PgHeapTuple<'a, pgrx::AllocatedByPostgres>>, PgTriggerError> {
-    // SAFETY: the relation whose trigger this is.
-    unsafe { pg_sys::CacheInvalidateRelcacheByRelid(trigger.relid()?) };
-    Ok(None)
 }

@@ -6,13 +6,13 @@
 use pgrx::prelude::*;
 use snowflake_core::NodeId;
 use snowflake_core::designs::{TRUETIME, TrueTimeSeries};
+use snowflake_core::driver::{self, Reading};
 use snowflake_core::layout::Id;
 
 use super::{clock_error, errors};
-use crate::clock::WallClock;
 use crate::errors::{OrRaise, timestamp_out_of_range};
-use crate::generator::{self, Reading};
 use crate::sql::{row, timestamptz_of_us};
+use crate::{clock, generator};
 
 const NS_PER_US: i64 = 1_000;
 const NS_PER_MS: i64 = 1_000_000;
@@ -28,7 +28,7 @@ impl Now {
     /// The error is asked for first: it grows, and the clock is the newer of the two.
     fn read() -> Self {
         let error_ns = clock_error::greatest_us().saturating_mul(NS_PER_US);
-        let now_ns = WallClock::now().unix_ns();
+        let now_ns = clock::wall_ns();
         Self { earliest_ns: now_ns.saturating_sub(error_ns), latest_ns: now_ns.saturating_add(error_ns) }
     }
 
@@ -47,8 +47,7 @@ impl Now {
         let uncertainty_ms = self.uncertainty_ms();
         let series = TrueTimeSeries::new(uncertainty_ms, node)
             .unwrap_or_else(|error| errors::clock_too_uncertain(uncertainty_ms, error.max));
-        let ns_to_next_ms = NS_PER_MS - self.earliest_ns.rem_euclid(NS_PER_MS);
-        Reading { unix_ms: self.earliest_ms(), ns_to_next_ms, series }
+        Reading { unix_ns: self.earliest_ns, series }
     }
 }
 
@@ -72,7 +71,7 @@ impl Interval {
 /// `snowflake_truetime_next()`.
 #[pg_extern(sql = false)]
 fn snowflake_truetime_next() -> i64 {
-    let (id, _) = generator::next_of(|shared| &shared.truetime, |node| Now::read().reading(node));
+    let (id, _) = generator::next_of(driver::truetime, |node| Now::read().reading(node));
     id.get()
 }
 
@@ -80,14 +79,10 @@ fn snowflake_truetime_next() -> i64 {
 #[pg_extern(sql = false)]
 fn snowflake_truetime_wait(id: i64) {
     let Interval { latest, .. } = Interval::of(id);
-    generator::wait_until_passed(
-        |shared| &shared.truetime,
-        latest,
-        |epoch_ms| {
-            let passed_ns = (i128::from(latest) + i128::from(epoch_ms) + 1) * i128::from(NS_PER_MS);
-            i64::try_from(passed_ns - i128::from(Now::read().earliest_ns)).unwrap_or(i64::MAX)
-        },
-    );
+    generator::wait_until_passed(driver::truetime, latest, |epoch_ms| {
+        let passed_ns = (i128::from(latest) + i128::from(epoch_ms) + 1) * i128::from(NS_PER_MS);
+        i64::try_from(passed_ns - i128::from(Now::read().earliest_ns)).unwrap_or(i64::MAX)
+    });
 }
 
 /// `snowflake_truetime_compare(a, b)`: by their intervals.

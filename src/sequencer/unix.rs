@@ -3,11 +3,10 @@
 
 use pgrx::prelude::*;
 use snowflake_core::designs::{UNIX, UnixSeries};
+use snowflake_core::driver::{self, Reading};
 
-use crate::clock::WallClock;
 use crate::errors::OrRaise;
-use crate::generator::{self, Reading};
-use crate::settings;
+use crate::{clock, generator, settings};
 
 /// `snowflake_unix_id(unix_ms, node_id)`.
 #[pg_extern(sql = false)]
@@ -18,16 +17,13 @@ fn snowflake_unix_id(unix_ms: i64, node_id: i64) -> i64 {
 /// `snowflake_unix_now()`: of this moment and this server. Two calls in one millisecond have the same id.
 #[pg_extern(sql = false)]
 fn snowflake_unix_now() -> i64 {
-    snowflake_unix_id(WallClock::now().unix_ms(), settings::node().get())
+    snowflake_unix_id(clock::wall_ms(), settings::node().get())
 }
 
 /// `snowflake_unix_next()`: the first of a millisecond gets it, the others wait for one of their own.
 #[pg_extern(sql = false)]
 fn snowflake_unix_next() -> i64 {
-    let read = |node| {
-        let now = WallClock::now();
-        Reading { unix_ms: now.unix_ms(), ns_to_next_ms: now.ns_to_next_ms(), series: UnixSeries(node) }
-    };
-    let (id, epoch_ms) = generator::next_of(|shared| &shared.unix, read);
+    let read = |node| Reading { unix_ns: clock::wall_ns(), series: UnixSeries(node) };
+    let (id, epoch_ms) = generator::next_of(driver::unix, read);
     UnixSeries::in_layout(id, epoch_ms).or_raise().get()
 }

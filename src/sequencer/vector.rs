@@ -1,22 +1,34 @@
-//! Vector clocks. The clock of a database is a row of `snowflake_vector_clock`, of which the SQL functions update the
-//! array of counters; here is what they compute.
+//! Vector clocks: what is computed of the counters. The clock itself is an array of them in a table of the user's.
 
 use std::cmp::Ordering;
 
+use pgrx::Array;
 use pgrx::prelude::*;
+use snowflake_core::VectorError;
 use snowflake_core::layout::Id;
-use snowflake_core::vector::VectorClock;
+use snowflake_core::vector::{NODES_MAX, VectorClock};
 
 use super::errors;
 use crate::errors::OrRaise;
 use crate::settings;
 use crate::sql::row;
 
-fn clock(counters: &[Option<i64>]) -> VectorClock {
-    let known =
-        |(node, counter): (usize, &Option<i64>)| counter.unwrap_or_else(|| errors::null_counter(node));
-    let counters: Vec<i64> = counters.iter().enumerate().map(known).collect();
-    VectorClock::new(&counters).or_raise()
+/// The array may be of any size: no more of it is copied than a clock can have.
+fn clock(counters: Array<i64>) -> VectorClock {
+    let mut known = [0; NODES_MAX];
+    let nodes = counters.len();
+    let Some(known) = known.get_mut(..nodes) else {
+        return Err(VectorError::Nodes(nodes as i64)).or_raise();
+    };
+    for (node, (known, counter)) in known.iter_mut().zip(counters.iter()).enumerate() {
+        *known = counter.unwrap_or_else(|| errors::null_counter(node));
+    }
+    // SAFETY: an array of PostgreSQL's.
+    let dimensions = unsafe { (*counters.into_array_type()).ndim };
+    if dimensions > 1 {
+        errors::several_dimensions(dimensions);
+    }
+    VectorClock::new(known).or_raise()
 }
 
 fn clock_of(id: i64, nodes: i64) -> (VectorClock, i64) {
@@ -25,26 +37,26 @@ fn clock_of(id: i64, nodes: i64) -> (VectorClock, i64) {
 
 /// The counters after one more event of this server.
 #[pg_extern(sql = false)]
-fn snowflake_vector_tick(counters: Vec<Option<i64>>) -> Vec<i64> {
-    clock(&counters).tick(settings::node()).or_raise().counters().to_vec()
+fn snowflake_vector_tick(counters: Array<i64>) -> Vec<i64> {
+    clock(counters).tick(settings::node()).or_raise().counters().to_vec()
 }
 
 /// The counters that know of what an id knows, too.
 #[pg_extern(sql = false)]
-fn snowflake_vector_merge(counters: Vec<Option<i64>>, id: i64) -> Vec<i64> {
-    let clock = clock(&counters);
-    clock.merge(&clock_of(id, counters.len() as i64).0).counters().to_vec()
+fn snowflake_vector_merge(counters: Array<i64>, id: i64) -> Vec<i64> {
+    let clock = clock(counters);
+    clock.merge(&clock_of(id, clock.counters().len() as i64).0).counters().to_vec()
 }
 
 /// The id of these counters, for an event of this server.
 #[pg_extern(sql = false)]
-fn snowflake_vector_id(counters: Vec<Option<i64>>) -> i64 {
-    clock(&counters).id(settings::node()).or_raise().get()
+fn snowflake_vector_id(counters: Array<i64>) -> i64 {
+    clock(counters).id(settings::node()).or_raise().get()
 }
 
 /// `snowflake_vector_compare(a, b, nodes)`: what is known of the order of two events.
 #[pg_extern(sql = false)]
-fn snowflake_vector_compare_nodes(a: i64, b: i64, nodes: i64) -> &'static str {
+fn snowflake_vector_compare(a: i64, b: i64, nodes: i64) -> &'static str {
     match clock_of(a, nodes).0.partial_cmp(&clock_of(b, nodes).0) {
         Some(Ordering::Less) => "before",
         Some(Ordering::Greater) => "after",
@@ -55,7 +67,7 @@ fn snowflake_vector_compare_nodes(a: i64, b: i64, nodes: i64) -> &'static str {
 
 /// `snowflake_vector_decode(id, nodes)`.
 #[pg_extern(sql = false)]
-fn snowflake_vector_decode_nodes(
+fn snowflake_vector_decode(
     id: i64,
     nodes: i64,
     fcinfo: pg_sys::FunctionCallInfo,

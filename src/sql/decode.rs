@@ -38,7 +38,7 @@ fn snowflake_decode_timestamp_ms(id: i64) -> i64 {
 at_once!(
     snowflake_decode_timestamp_ms_at_once,
     pg_finfo_snowflake_decode_timestamp_ms_at_once,
-    |arguments| unix_ms_at_once(first(&arguments)?, generator::epoch_ms_at_once()?),
+    |arguments| unix_ms_at_once(first(&arguments)?, generator::epoch_ms_fast()?),
     else snowflake_decode_timestamp_ms_wrapper
 );
 
@@ -70,7 +70,7 @@ fn snowflake_decode_timestamp(id: i64) -> TimestampWithTimeZone {
 at_once!(
     snowflake_decode_timestamp_at_once,
     pg_finfo_snowflake_decode_timestamp_at_once,
-    |arguments| timestamptz_at_once(first(&arguments)?, generator::epoch_ms_at_once()?),
+    |arguments| timestamptz_at_once(first(&arguments)?, generator::epoch_ms_fast()?),
     else snowflake_decode_timestamp_wrapper
 );
 

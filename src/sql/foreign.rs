@@ -7,6 +7,7 @@ use snowflake_core::layout::Id;
 use super::row;
 use super::time::timestamptz_of_us;
 use crate::errors::{self, OrRaise};
+use crate::shown::Shown;
 
 /// `snowflake_decode_as(id, layout)`. The name is looked at as bytes: it may be of any encoding.
 #[pg_extern(sql = r#"
@@ -20,7 +21,7 @@ fn snowflake_decode_as(
     layout: &[u8],
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "record") {
-    let layout = Layout::named(layout).unwrap_or_else(|| errors::unknown_layout(layout));
+    let layout = Layout::named(layout).unwrap_or_else(|| errors::unknown_layout(Shown::new(layout)));
     let fields = layout.decode(Id::new(id).or_raise());
     row::of(
         fcinfo,

@@ -4,12 +4,11 @@ use pgrx::prelude::*;
 use snowflake_core::FieldError;
 use snowflake_core::layout::{self, Id};
 
-use crate::clock::WallClock;
 use crate::errors::{self, OrRaise};
-use crate::{generator, settings};
+use crate::{clock, generator, settings};
 
 fn generate(sequence_id: i64, node_id: i64, epoch_ms: i64) -> Result<i64, FieldError> {
-    layout::generate(sequence_id, node_id, epoch_ms, WallClock::now().unix_ms()).map(Id::get)
+    layout::generate(sequence_id, node_id, epoch_ms, clock::wall_ms()).map(Id::get)
 }
 
 fn warned(id: Result<i64, FieldError>) -> Option<i64> {

@@ -17,7 +17,7 @@ fn snowflake_next() -> i64 {
 at_once!(
     snowflake_next_at_once,
     pg_finfo_snowflake_next_at_once,
-    |_| generator::next_at_once().map(snowflake_core::Id::get),
+    |_| generator::next_fast().map(snowflake_core::Id::get),
     else snowflake_next_wrapper
 );
 

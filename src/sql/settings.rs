@@ -4,9 +4,8 @@ use pgrx::prelude::*;
 use snowflake_core::FieldError;
 use snowflake_core::layout::TIMESTAMP_MS_MAX;
 
-use crate::clock::WallClock;
 use crate::errors::OrRaise;
-use crate::{generator, settings};
+use crate::{clock, generator, settings};
 
 /// `snowflake_node()`.
 #[pg_extern(stable, parallel_safe, strict)]
@@ -29,7 +28,7 @@ fn snowflake_current_millis() -> i64 {
 /// `snowflake_current_millis(epoch_ms)`.
 #[pg_extern(name = "snowflake_current_millis", volatile, parallel_safe, strict)]
 fn snowflake_current_millis_epoch(epoch_ms: i64) -> i64 {
-    let millis = i128::from(WallClock::now().unix_ms()) - i128::from(epoch_ms);
+    let millis = i128::from(clock::wall_ms()) - i128::from(epoch_ms);
     match i64::try_from(millis) {
         Ok(millis @ 0..=TIMESTAMP_MS_MAX) => Ok(millis),
         _ => Err(FieldError::Timestamp(millis)),

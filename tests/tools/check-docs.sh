@@ -59,7 +59,6 @@ for file in README.md docs/*.md; do
     drop_database
 done
 
-# A function that nobody can call, one of a trigger, is nobody's to know.
 query "CREATE DATABASE $database"
 psql -X -q -v ON_ERROR_STOP=1 -d "$database" -c 'SET client_min_messages = warning' -c 'CREATE EXTENSION sequencer CASCADE'
 while read -r function; do
@@ -69,8 +68,8 @@ while read -r function; do
     fi
 done < <(psql -X -At -v ON_ERROR_STOP=1 -d "$database" -c "
     SELECT DISTINCT p.proname FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND p.proname LIKE 'snowflake%'
-        AND p.prorettype <> 'trigger'::regtype")
+    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+        AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('snowflake', 'sequencer'))")
 drop_database
 
 ((run)) || { echo "no SQL was found in the documents" >&2; exit 1; }

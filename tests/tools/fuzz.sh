@@ -2,9 +2,8 @@
 # Fuzzes every target of core/fuzz, so many seconds each: `make fuzz SECONDS=60`. Needs a nightly toolchain; installs
 # cargo-fuzz where it is missing.
 #
-# The search starts from the corpus in core/fuzz/corpus. What it finds on top goes to target/fuzz-corpus, where the next
-# run takes it up. An input that breaks a rule ends the run, and is kept in core/fuzz/artifacts: add it to the corpus,
-# under a name that says what it shows, and it is replayed by every `cargo test` from then on.
+# What it finds interesting goes to target/fuzz-corpus, where the next run takes it up. An input that breaks a rule ends
+# the run, and is kept in core/fuzz/artifacts: make a unit test of it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 seconds=${1:-60}
@@ -20,11 +19,11 @@ fi
 
 cd "$project/core"
 export CARGO_TARGET_DIR=$target/fuzz
-for corpus in fuzz/corpus/*; do
-    name=${corpus##*/}
+for target_file in fuzz/fuzz_targets/*.rs; do
+    name=$(basename "$target_file" .rs)
     step "Fuzzing $name for $seconds s"
     found=$target/fuzz-corpus/$name
     mkdir -p "$found"
-    cargo +nightly fuzz run "$name" "$found" "$corpus" -- \
+    cargo +nightly fuzz run "$name" "$found" -- \
         -max_total_time="$seconds" -max_len=1024 -print_final_stats=1 -verbosity=0 </dev/null
 done

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use snowflake_core::layout::{Id, NODE_ID_DEFAULT, NODE_ID_SHIFT, NodeId, SEQUENCE_ID_MAX, TIMESTAMP_SHIFT};
-use snowflake_core::{Answer, Block, Request, Word};
+use snowflake_core::{Answer, Block, Request, Started, Word};
 
 use super::Scale;
 use crate::figures::{Figure, Sample};
@@ -92,20 +92,16 @@ impl Shared {
         shared
     }
 
-    fn last(&self) -> Id {
-        self.word.last().unwrap_or(Id::MIN)
+    fn look(&self) -> (Started<'_>, Id) {
+        self.word.look().expect("the word is started")
     }
 }
 
 fn reserve(shared: &Shared, want: i64) -> Block {
-    let mut waited_for = None;
     loop {
-        let seen = shared.last();
-        let now = now_ms();
-        match request(shared, seen, now, want, waited_for) {
-            Answer::Reserved(block) => return block,
-            Answer::UsedUp => waited_for = Some(seen),
-            Answer::LostRace | Answer::CeilingReached { .. } => {}
+        let (word, seen) = shared.look();
+        if let Answer::Reserved(block) = request(word, seen, now_ms(), want) {
+            return block;
         }
     }
 }
@@ -113,24 +109,29 @@ fn reserve(shared: &Shared, want: i64) -> Block {
 /// The readings the other way round, as in the attempt that is made at once: there is less time to lose a race in. A
 /// steady clock may look set back then, since the word has moved meanwhile.
 fn clock_first(shared: &Shared) -> u64 {
-    let mut waited_for = None;
     loop {
         let now = now_ms();
-        let seen = shared.last();
-        match request(shared, seen, now, 1, waited_for) {
-            Answer::Reserved(block) => return block.last().get() as u64,
-            Answer::UsedUp => waited_for = Some(seen),
-            Answer::LostRace | Answer::CeilingReached { .. } => {}
+        let (word, seen) = shared.look();
+        if let Answer::Reserved(block) = request(word, seen, now, 1) {
+            return block.last().get() as u64;
         }
     }
 }
 
-fn request(shared: &Shared, seen: Id, now: i64, want: i64, waited_for: Option<Id>) -> Answer {
-    let ceiling = Id::MAX;
-    let max_clock_step_ms = i64::MAX;
-    let request =
-        Request { seen, now, node: NODE, ceiling, max_clock_step_ms, want, waited_for, first_sequence_id: 0 };
-    shared.word.reserve(&request).expect("a clock within the format")
+/// One attempt. Every millisecond has come by a pace like this.
+fn request(word: Started, seen: Id, now: i64, want: i64) -> Answer {
+    let request = Request {
+        seen,
+        now,
+        node: NODE,
+        ceiling: Id::MAX,
+        max_clock_step_ms: i64::MAX,
+        want,
+        paced: i64::MAX,
+        waits: true,
+        first_sequence_id: 0,
+    };
+    word.reserve(&request).expect("a clock within the format")
 }
 
 /// One fetch-add gives a place in the order of all ids: millisecond and sequence. It never fails, but the counter has
@@ -159,7 +160,7 @@ fn block(shared: &Shared) -> u64 {
         static BLOCK: std::cell::Cell<Block> = const { std::cell::Cell::new(Block::EMPTY) };
     }
     let mut block = BLOCK.get();
-    let taken = block.take(shared.last(), Id::MIN, now_ms(), NODE, i64::MAX);
+    let taken = block.take(shared.look().1, Id::MIN, now_ms(), NODE, i64::MAX);
     let id = taken.unwrap_or_else(|| {
         block = reserve(shared, 64);
         block.take_reserved().unwrap_or(Id::MIN)

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use snowflake_core::generator::RESERVE_MAX;
+use snowflake_core::generator::{EARLY_MS_MAX, RESERVE_EARLY_MAX, RESERVE_MAX};
 use snowflake_core::layout::{Id, TIMESTAMP_MS_MAX};
-use snowflake_core::{Answer, Block, GenerateError, NodeId, Request, Word};
+use snowflake_core::{Answer, Block, GenerateError, NodeId, Request, Started, Word};
 
 use super::bytes::Bytes;
 
@@ -52,16 +52,21 @@ struct History {
 
 impl History {
     fn start(&mut self, ceiling: Id) {
-        self.word.start(ceiling);
+        assert!(self.word.started().is_none());
+        assert!(self.word.start(ceiling));
         self.highest = ceiling.get().max(1);
         assert_eq!(self.last().get(), self.highest);
         // Whoever comes later changes nothing.
-        self.word.start(Id::MAX);
+        assert!(!self.word.start(Id::MAX));
         assert_eq!(self.last().get(), self.highest);
     }
 
+    fn started(&self) -> Started<'_> {
+        self.word.started().expect("it was started")
+    }
+
     fn last(&self) -> Id {
-        self.word.last().expect("it was started")
+        self.started().last()
     }
 
     fn step(&mut self, bytes: &mut Bytes) {
@@ -83,7 +88,7 @@ impl History {
 
     /// What `snowflake_advance` does.
     fn raise(&mut self, id: Id) {
-        match self.word.raise(id) {
+        match self.started().raise(id) {
             Ok(()) => {
                 self.highest = self.highest.max(id.get());
                 assert!(self.last().timestamp() > id.timestamp());
@@ -97,19 +102,19 @@ impl History {
 
     /// What `snowflake_observe` does.
     fn observe(&mut self, id: Id) {
-        self.word.observe(id);
+        self.started().observe(id);
         self.highest = self.highest.max(id.get());
-        assert!(self.last() >= id && self.word.has_passed(id));
+        assert!(self.last() >= id && self.started().has_passed(id));
     }
 
     fn take(&mut self, session: usize, bytes: &mut Bytes) {
         let (seen, node, max_ms) = (self.last(), any_node(bytes), bytes.number());
-        let block = &mut self.blocks[session];
-        let Some(id) = block.take(seen, self.word.observed(), self.now, node, max_ms) else { return };
+        let observed = self.started().observed();
+        let Some(id) = self.blocks[session].take(seen, observed, self.now, node, max_ms) else { return };
         assert_eq!(id.timestamp(), seen.timestamp(), "a block outlived its millisecond");
         assert_eq!(id.node_id(), node.get());
         assert!((0..=id.timestamp()).contains(&self.now) && id.timestamp() - self.now <= max_ms);
-        assert!(id > self.word.observed(), "a block went on below an observed id");
+        assert!(id > observed, "a block went on below an observed id");
         assert!(id <= seen && self.handed_out.insert(id), "{id:?} came twice");
     }
 
@@ -118,10 +123,9 @@ impl History {
         let flags = bytes.byte();
         // A session may have read the word long ago.
         let seen = if flags & 1 == 0 { last } else { any_id(bytes) };
-        let waited_for = match flags & 6 {
-            0 => None,
-            2 => Some(any_id(bytes)),
-            _ => Some(seen),
+        let paced = match flags & 4 {
+            0 => i64::MIN,
+            _ => seen.timestamp().wrapping_add(bytes.number()),
         };
         let request = Request {
             seen,
@@ -130,13 +134,14 @@ impl History {
             ceiling: self.ceiling,
             max_clock_step_ms: bytes.number(),
             want: bytes.number(),
-            waited_for,
+            paced,
+            waits: flags & 2 != 0,
             first_sequence_id: match flags >> 3 {
                 31 => bytes.number(),
                 n => i64::from(n) * 136,
             },
         };
-        match self.word.reserve(&request) {
+        match self.started().reserve(&request) {
             Ok(Answer::Reserved(block)) => self.reserved(session, &request, last, block),
             Ok(other) => {
                 assert_eq!(self.last(), last, "{other:?} changed the word");
@@ -157,12 +162,15 @@ impl History {
         assert!((1..=request.want.clamp(1, RESERVE_MAX)).contains(&block.remaining()));
         let behind = last.timestamp() - request.now;
         assert!(behind <= 0 || behind <= request.max_clock_step_ms, "the clock was too far behind");
-        // A step needs the clock, or a wait, or a higher node number in the way in the clock's own millisecond.
         let timestamp = block.last().timestamp();
-        if timestamp > last.timestamp().max(request.now) {
-            let outranked = last.node_id() > request.node.get() && last.timestamp() == request.now;
-            assert!(outranked || request.waited_for == Some(last), "{request:?}");
-            assert_eq!(timestamp, last.timestamp() + 1);
+        assert!((last.timestamp().max(request.now)..=last.timestamp().max(request.now - 1) + 1).contains(&timestamp));
+        // What has not come is for those who wait, near, and little; further for those whose node is outranked.
+        let early = timestamp - come(request);
+        if early > 0 {
+            let outranked = last.node_id() > request.node.get();
+            assert!(request.waits && early <= EARLY_MS_MAX - i64::from(!outranked), "{request:?}");
+            assert!(early < EARLY_MS_MAX || timestamp > last.timestamp(), "{request:?}");
+            assert!(block.remaining() <= RESERVE_EARLY_MAX);
         }
 
         let mut before = Id::new(self.highest).expect("an id");
@@ -183,10 +191,15 @@ impl History {
         match answer {
             Answer::LostRace => assert_ne!(request.seen, last),
             Answer::UsedUp => {
-                assert!(request.now <= request.seen.timestamp());
-                assert_ne!(request.waited_for, Some(request.seen));
-                let highest_of_node = (request.seen.timestamp() << 22) + (request.node.get() << 12) + 4095;
-                assert!(request.seen.get() >= highest_of_node, "the millisecond has ids left");
+                let Request { seen, node, .. } = *request;
+                assert!(request.now <= seen.timestamp());
+                let highest_of_node = (seen.timestamp() << 22) + (node.get() << 12) + 4095;
+                let next_ms = seen.timestamp() + i64::from(seen.get() >= highest_of_node);
+                let most = match (request.waits, next_ms > seen.timestamp() && seen.node_id() != node.get()) {
+                    (false, _) => 0,
+                    (true, outranked) => EARLY_MS_MAX - i64::from(!outranked),
+                };
+                assert!(i128::from(next_ms) - i128::from(come(request)) > i128::from(most), "{request:?}");
             }
             Answer::CeilingReached { timestamp } => {
                 assert!(timestamp >= request.now.max(request.seen.timestamp()));
@@ -195,6 +208,11 @@ impl History {
             Answer::Reserved(_) => unreachable!("looked at by the caller"),
         }
     }
+}
+
+/// The last millisecond that has come.
+fn come(request: &Request) -> i64 {
+    request.now.max(request.paced)
 }
 
 fn refused(request: &Request, error: GenerateError) {

@@ -1,6 +1,4 @@
 //! What is fuzzed: each target takes any bytes and panics where a rule is broken.
-//!
-//! Used twice: by the fuzzer (`make fuzz`), and by `core/tests/corpus.rs`, which replays the corpus with every test run.
 
 mod bytes;
 mod conversions;
@@ -9,11 +7,11 @@ mod generator;
 mod layout;
 mod limits;
 
-/// A target: its name is that of its corpus.
+/// A target and its name.
 type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 6] = [
     ("layout", layout::run),
     ("epoch", epoch::run),
     ("limits", limits::run),
@@ -23,7 +21,6 @@ pub const TARGETS: [Target; 6] = [
 ];
 
 /// Runs one by its name.
-#[allow(dead_code, reason = "the replay goes through all")]
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|(known, _)| *known == name);
     target.expect("the name of a target").1(data);

@@ -26,6 +26,7 @@ impl TrueTimeSeries {
 impl Series for TrueTimeSeries {
     const SEQUENCE_BITS: u32 = TRUETIME.fields[3].bits;
     const MAY_LEAD_CLOCK: bool = false;
+    const EARLY_MS: i64 = 1;
 
     #[inline]
     fn number(self) -> i64 {
@@ -53,6 +54,8 @@ impl UnixSeries {
 impl Series for UnixSeries {
     const SEQUENCE_BITS: u32 = 0;
     const MAY_LEAD_CLOCK: bool = false;
+    /// One id a millisecond: so many sessions stand in line for theirs, and beyond that they race.
+    const EARLY_MS: i64 = 16;
 
     #[inline]
     fn number(self) -> i64 {

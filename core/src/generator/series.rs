@@ -11,9 +11,13 @@ pub trait Series: Copy {
     const SEQUENCE_BITS: u32;
     /// The highest sequence number.
     const SEQUENCE_MAX: i64 = (1 << Self::SEQUENCE_BITS) - 1;
-    /// Whether an id may be dated ahead of the clock where the clock was set back, or a millisecond is used up that
-    /// does not pass. Else it is waited for the clock, however long that takes.
+    /// Whether an id may be returned while the clock stands behind it: where the clock was set back, say, and a
+    /// millisecond of running time stands in for one of the clock. Otherwise the clock is waited for, however long that
+    /// takes.
     const MAY_LEAD_CLOCK: bool;
+    /// How many milliseconds that have not come may be reserved of, by calls that wait for them. A call that is cancelled
+    /// leaves its millisecond used up, so this is also what others may have to wait for in vain.
+    const EARLY_MS: i64;
 
     /// What stands between the time and the sequence.
     fn number(self) -> i64;
@@ -42,6 +46,7 @@ pub trait Series: Copy {
 impl Series for NodeId {
     const SEQUENCE_BITS: u32 = SEQUENCE_ID_BITS;
     const MAY_LEAD_CLOCK: bool = true;
+    const EARLY_MS: i64 = 1;
 
     #[inline]
     fn number(self) -> i64 {

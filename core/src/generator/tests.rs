@@ -1,6 +1,4 @@
 //! Each rule of the generator, one by one.
-//!
-//! "Case n" refers to faults that other id generators had in public, each with the small input that showed it.
 
 mod block;
 mod observe;
@@ -30,11 +28,15 @@ fn used_up(timestamp: i64, node_id: i64) -> Id {
 /// A word that stands at `last`.
 fn word_at(last: Id) -> Word {
     let word = Word::new();
-    word.start(last);
+    assert!(word.start(last));
     word
 }
 
-/// One id for node 1, with the word at `seen` and the clock at `now`.
+fn started(word: &Word) -> Started<'_> {
+    word.started().expect("the word is started")
+}
+
+/// One id for node 1, with the word at `seen` and the clock at `now`, which alone counts; the caller waits.
 fn request(seen: Id, now: i64) -> Request {
     Request {
         seen,
@@ -43,20 +45,21 @@ fn request(seen: Id, now: i64) -> Request {
         ceiling: Id::MAX,
         max_clock_step_ms: MAX_STEP,
         want: 1,
-        waited_for: None,
+        paced: i64::MIN,
+        waits: true,
         first_sequence_id: 0,
     }
 }
 
 /// What a word that stands where the request saw it answers.
 fn answer(request: &Request) -> Result<Answer, GenerateError> {
-    word_at(request.seen).reserve(request)
+    started(&word_at(request.seen)).reserve(request)
 }
 
 /// The one id that was reserved, which the word must have become: an id is what the exchange wrote, never put
-/// together from a second reading (case 7).
+/// together from a second reading.
 fn reserve_one(word: &Word, request: &Request) -> Id {
-    let Ok(Answer::Reserved(mut block)) = word.reserve(request) else {
+    let Ok(Answer::Reserved(mut block)) = started(word).reserve(request) else {
         panic!("{request:?} reserves nothing");
     };
     assert_eq!(word.last(), Some(block.last()));

@@ -57,7 +57,7 @@ mod constants {
 mod node_id {
     use super::*;
 
-    // Cases 54 (a range check by `&` took 1025 and refused 0) and 55 (nodes above 255 were narrowed).
+    // A range check by `&` would take 1025 and refuse 0; one byte would narrow nodes above 255.
     #[test]
     fn every_node_number_in_range_survives() {
         for node_id in 0..=NODE_ID_MAX {
@@ -68,7 +68,7 @@ mod node_id {
         }
     }
 
-    // Case 54, the other side; 65,536 and 2^32 are 0 where a number is narrowed before it is checked.
+    // 65,536 and 2^32 are 0 where a number is narrowed before it is checked.
     #[test]
     fn every_other_node_number_is_refused() {
         for node_id in [-1, 1_024, 1_025, 2_048, 65_536, 1 << 32, i64::MIN, i64::MAX] {
@@ -80,7 +80,7 @@ mod node_id {
 mod id {
     use super::*;
 
-    // Case 36: a negative number was read with its sign shifted in, as a time before the epoch and node 1023.
+    // With its sign shifted in, it would be a time before the epoch and node 1023.
     #[test]
     fn a_negative_number_is_no_id() {
         for number in [-1, i64::MIN, -9_223_372_036_854_775_807, -9_223_372_036_825_411_584] {
@@ -150,7 +150,7 @@ mod id {
 mod composing {
     use super::*;
 
-    // Cases 28 (2^41 milliseconds made a negative id) and 61 (a field spilled over its neighbour).
+    // 2^41 milliseconds would make a negative id, and a field could spill over its neighbour.
     #[test]
     fn the_last_id_has_every_bit_but_the_sign() {
         assert_eq!(compose(TIMESTAMP_MS_MAX, 1_023, 4_095, 0).map(Id::get), Ok(i64::MAX));
@@ -158,7 +158,6 @@ mod composing {
         assert_eq!(compose(1 << 41, 0, 0, 0), Err(FieldError::Timestamp(1 << 41)));
     }
 
-    // Case 61, field by field.
     #[test]
     fn each_field_is_checked_at_both_ends() {
         for node_id in [-1, 1_024, 4_096, i64::MIN, i64::MAX] {
@@ -185,7 +184,7 @@ mod composing {
         assert_eq!(generate(4_095, 1_023, 10, 5), Err(FieldError::TimestampNotAfterEpoch(-5)));
     }
 
-    // Case 21: 2^32 milliseconds wrapped, and the generator refused for 50 days.
+    // In 32 bits, milliseconds wrap after 50 days.
     #[test]
     fn a_timestamp_past_32_bits_is_exact() {
         let id = compose(4_294_967_296, 0, 0, 0).unwrap();
@@ -193,7 +192,7 @@ mod composing {
         assert_eq!(id.get(), 18_014_398_509_481_984);
     }
 
-    // Case 32: the epoch is subtracted before the shift, and its difference from the time never wraps.
+    // The epoch is subtracted before the shift, and its difference from the time never wraps.
     #[test]
     fn the_epoch_is_taken_off_exactly() {
         assert_eq!(compose(EPOCH_MS_DEFAULT + 1, 0, 0, EPOCH_MS_DEFAULT).map(Id::timestamp), Ok(1));
@@ -257,7 +256,7 @@ mod generating {
 mod bounds_of_an_instant {
     use super::*;
 
-    // Case 32: the bounds of the tweet's millisecond, which the vectors give.
+    // The bounds of the tweet's millisecond, which the vectors give.
     #[test]
     fn they_span_the_millisecond() {
         let unix_ms = 1_668_772_220_644;
@@ -265,7 +264,7 @@ mod bounds_of_an_instant {
         assert_eq!(max_id(unix_ms, EPOCH_MS_DEFAULT), 1_593_572_310_596_452_351);
     }
 
-    // Case 42: an upper bound that left out the rest of the last millisecond lost the day's last rows.
+    // An upper bound without the rest of the last millisecond would lose the day's last rows.
     #[test]
     fn the_last_id_of_a_day_is_within_its_day() {
         let midnight = 1_700_006_400_000; // 2023-11-15 00:00:00 UTC.
@@ -309,7 +308,7 @@ mod vectors {
     const VECTORS: [Vector; 5] = [
         // 2022-11-18 11:50:20.644Z, a public tweet id.
         (TWEET, EPOCH_MS_DEFAULT, 1_668_772_220_644, 378, 2),
-        // 2024-05-12 19:48:29.899Z, with the Unix epoch; case 34.
+        // 2024-05-12 19:48:29.899Z, with the Unix epoch.
         (7_195_510_166_884_597_760, 0, 1_715_543_309_899, 484, 0),
         // A time field of 123456, whatever the epoch.
         (517_811_994_666, 0, 123_456, 0, 42),
@@ -334,21 +333,21 @@ mod vectors {
         }
     }
 
-    // Case 34: an id of the Unix epoch read with Twitter's comes out 40.8 years late, so the epoch is an argument.
+    // An id of the Unix epoch read with Twitter's comes out 40.8 years late, so the epoch is an argument.
     #[test]
     fn the_epoch_decides_the_time() {
         let id = Id::new(7_195_510_166_884_597_760).unwrap();
         assert_eq!(id.unix_ms(EPOCH_MS_DEFAULT) - id.unix_ms(0), i128::from(EPOCH_MS_DEFAULT));
     }
 
-    // Case 37: the extracted time lost its milliseconds. This id was made at a .107 of its second.
+    // The extracted time keeps its milliseconds. This id was made at a .107 of its second.
     #[test]
     fn the_milliseconds_stay() {
         let id = Id::new(890_399_407_000_784_896).unwrap();
         assert_eq!(id.unix_ms(EPOCH_MS_DEFAULT) % 1_000, 107);
     }
 
-    // Case 32: the bounds of the time of an id contain the id, also at the ends of each field.
+    // The bounds of the time of an id contain the id, also at the ends of each field.
     #[test]
     fn the_bounds_of_an_ids_time_contain_it() {
         let numbers: Vec<i64> = (0..10_000)

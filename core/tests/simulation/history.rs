@@ -5,11 +5,12 @@ use snowflake_core::layout::{NodeId, TIMESTAMP_MS_MAX};
 
 use crate::events;
 use crate::fault::Fault;
+use crate::host::Call;
 use crate::machine::{Machine, NS_PER_MS};
 use crate::oracle::{self, Rule, Violation, check};
 use crate::random::Random;
 use crate::server::Server;
-use crate::session::{Call, Session};
+use crate::session::Session;
 
 /// The node numbers that servers are given, and give to one another.
 pub const NODES: [i64; 5] = [1, 512, 0, 1_023, 5];
@@ -38,6 +39,9 @@ pub struct Plan {
     pub messages: bool,
     pub max_clock_skew_ms: i64,
     pub batches: bool,
+    /// TrueTime ids and Unix times, too.
+    pub clock_bound: bool,
+    pub clock_error_ns: i64,
     pub prepares: bool,
     /// A server that comes up, issues a few ids, and crashes, again and again, with a steady clock.
     pub crash_loop: bool,
@@ -70,11 +74,17 @@ impl Plan {
             messages: random.one_in(3),
             max_clock_skew_ms: random.pick(&[0, 1_000, 10_000]),
             batches: random.one_in(3),
+            clock_bound: random.one_in(4),
+            clock_error_ns: random.pick(&[0, 300_000, 2_500_000]),
             prepares: random.one_in(4),
             crash_loop: false,
             at_an_end: false,
             now_ms: 400_000_000_000 + random.below(1_000_000),
         };
+        if plan.clock_bound && plan.servers > 1 {
+            // A node number that is handed on is free when its snowflake ids are past: the others are not looked at.
+            plan.reloads = false;
+        }
         if plan.reloads && plan.servers > 1 {
             // Numbers go to and fro between servers whose clocks are close.
             plan.event_every = 10;
@@ -85,7 +95,7 @@ impl Plan {
             plan.at_an_end = true;
             plan.now_ms =
                 random.pick(&[-2, 0, 3, TIMESTAMP_MS_MAX - 5, TIMESTAMP_MS_MAX, TIMESTAMP_MS_MAX + 2]);
-            plan.messages = false;
+            (plan.messages, plan.clock_bound) = (false, false);
         }
         plan
     }
@@ -99,6 +109,7 @@ impl Plan {
         (self.clock_trouble, self.failovers, self.reloads) = (false, false, false);
         // Where a millisecond is used up again and again, what is ahead of the clock stays ahead.
         (self.advances, self.messages, self.batches, self.caches) = (false, false, false, &[1]);
+        self.clock_bound = false;
     }
 
     /// Whether nothing happens that takes a word away from its clock but messages.
@@ -112,9 +123,10 @@ impl Plan {
 pub struct Tally {
     pub histories: i64,
     pub steps: i64,
-    pub ids: i64,
-    pub lost_races: i64,
-    pub waits: i64,
+    /// Snowflakes, TrueTime ids, Unix times.
+    pub ids: [i64; 3],
+    pub sleeps: i64,
+    pub commit_waits: i64,
     pub raises: i64,
     pub refused: i64,
     pub advances: i64,
@@ -143,8 +155,8 @@ pub struct Context<'a> {
     pub only: Option<Rule>,
     /// The history is over but for one last id for everybody.
     pub settling_since: Option<i64>,
-    /// A session has gone a millisecond ahead beside one with a higher node number. At full load, ids stay there.
-    pub went_ahead: bool,
+    /// How late the latest step of a session was.
+    pub latest_step: i64,
     /// Whether the clocks have passed the last id by then.
     pub clock_has_passed: bool,
     fault: Option<Fault>,
@@ -200,7 +212,7 @@ pub fn run(
         tally,
         only,
         settling_since: None,
-        went_ahead: false,
+        latest_step: 0,
         clock_has_passed: false,
         fault,
         xids: 0,
@@ -242,21 +254,29 @@ fn step(servers: &mut [Server], ctx: &mut Context, trace: bool) -> Result<(), Vi
         ctx.t = wake(first, servers);
         first
     });
-    let Server { shared, sessions } = &mut servers[chosen / sessions];
+    let Server { world, sessions } = &mut servers[chosen / sessions];
     let session = &mut sessions[chosen % ctx.plan.sessions];
     if trace {
-        let wall = shared.machine.wall(ctx.t);
+        let (wall, word) = (world.machine.wall(ctx.t), world.life.shared.snowflake.last().map(Id::fields));
         println!(
-            "{} wall {wall} server {} session {} {:?}",
-            ctx.t, shared.number, session.number, session.at
+            "{} wall {wall} word {word:?} server {} session {} {:?}",
+            ctx.t, world.number, session.number, session.at
         );
     }
-    session.step(shared, ctx)?;
+    if session.wake > 0 {
+        ctx.latest_step = ctx.latest_step.max(ctx.t - session.wake);
+    }
+    session.step(world, ctx)?;
     ctx.tally.steps += 1;
-    ctx.t += ((bits & 0xffff) as i64 * ctx.plan.step_ns) >> 15;
+    let length = ((bits & 0xffff) as i64 * ctx.plan.step_ns) >> 15;
+    ctx.latest_step = ctx.latest_step.max(length);
+    ctx.t += length;
+    session.wake = session.wake.max(ctx.t);
     // Put to sleep in the middle of whatever it does.
     if (bits >> 16) & 0x7f == 0 {
-        session.wake = session.wake.max(ctx.t) + ctx.random.below(ctx.plan.pause_ns);
+        let pause = ctx.random.below(ctx.plan.pause_ns);
+        ctx.latest_step = ctx.latest_step.max(pause);
+        session.wake += pause;
     }
     Ok(())
 }
@@ -268,32 +288,31 @@ fn settle(servers: &mut [Server], ctx: &mut Context, trace: bool) -> Result<(), 
     }
     ctx.clock_has_passed = ctx.random.one_in(2);
     for server in &mut *servers {
-        // No more advances.
+        // No more calls that take their time.
         for number in 0..ctx.plan.sessions {
-            if matches!(server.sessions[number].call, Call::Advance(_) | Call::Observe(_) | Call::After(_)) {
+            if server.sessions[number].call != Call::Single {
                 server.kill(number, ctx);
             }
         }
-        let Server { shared, sessions } = server;
-        if shared.machine.leapt() {
-            shared.machine.leap(0);
+        let Server { world, sessions } = server;
+        if world.machine.leapt() {
+            world.machine.leap(0);
         }
         // As an operator does who knows that the clock is right.
-        shared.max_clock_step_ms = i64::MAX;
+        world.max_clock_step_ms = i64::MAX;
         ctx.t = ctx.t.max(sessions.iter().map(|session| session.wake).max().unwrap_or(0));
         if ctx.clock_has_passed {
-            shared.machine.resume(ctx.t, true);
-            let last = shared.word.last().unwrap_or(Id::MIN).max(shared.register);
-            let ahead = (last.timestamp() + 2) * NS_PER_MS - shared.machine.wall(ctx.t);
+            world.machine.resume(ctx.t, true);
+            let last = world.life.shared.snowflake.last().unwrap_or(Id::MIN).max(world.register);
+            let ahead = (last.timestamp() + 2) * NS_PER_MS - world.machine.wall(ctx.t);
             // A session may still have a reading in hand from before a step back, which the word has not seen: it is
             // not further ahead than the word could be.
-            ctx.t += ahead.max(shared.machine.excuse(ctx.t)).max(0);
+            ctx.t += ahead.max(world.machine.excuse(ctx.t)).max(0);
         }
     }
     (ctx.plan.step_ns, ctx.plan.pause_ns, ctx.plan.think_ns, ctx.plan.oversleep_ns) =
         (1_000, 1_000, 1, 60_000);
     ctx.settling_since = Some(ctx.t);
-    ctx.went_ahead = false;
     for _ in 0..40_000 {
         if servers.iter().flat_map(|server| &server.sessions).all(Session::is_done) {
             return Ok(());

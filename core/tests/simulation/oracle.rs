@@ -1,13 +1,15 @@
 //! What must hold, checked while a history runs. Nothing here takes part in issuing ids.
 
 use snowflake_core::ceiling::LEAD_MS;
+use snowflake_core::generator::EARLY_MS_MAX;
 use snowflake_core::layout::TIMESTAMP_MS_MAX;
-use snowflake_core::{Ceiling, Id};
+use snowflake_core::{Id, Shared};
 
-use crate::history::Context;
+use crate::history::{Context, NODES};
+use crate::host::{Call, Kind};
 use crate::machine::NS_PER_MS;
-use crate::server::{Server, Shared};
-use crate::session::{Call, Session};
+use crate::server::{Server, World};
+use crate::session::Session;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -29,8 +31,8 @@ pub enum Rule {
     /// No effect before its cause: an answer is greater than what it answers, and all ids are greater than one that was
     /// observed before they were asked for, whichever server made it.
     AfterItsCause,
-    /// However fast servers answer each other, no id is dated more than a millisecond ahead of the clock that is
-    /// furthest ahead, where clocks are steady.
+    /// However fast servers answer each other, no id is dated ahead of the clock that is furthest ahead, where clocks are
+    /// steady.
     AnswersStayWithTheClocks,
     /// Where clocks are within the skew that is allowed, no cause is refused.
     HonestCauseTaken,
@@ -40,14 +42,14 @@ pub enum Rule {
     NotAheadOfClock,
     /// An id is not dated before its call began.
     NotBehindClock,
-    /// The word, read before the clock, is never ahead of it without a reason.
-    NoFalseRegression,
     /// No step of a clock is seen that nobody has stepped.
     NoFalseStep,
     /// A clock that nobody has stepped is never a reason to refuse.
     NoFalseRefusal,
     /// No id is issued, and no ceiling published, above what is flushed.
     BelowDurable,
+    /// The word never goes back.
+    WordOnlyRises,
     /// The ceiling that sessions see never falls.
     CeilingOnlyRises,
     /// No ceiling is written further ahead than the lead, whatever a clock that leapt has shown.
@@ -60,6 +62,12 @@ pub enum Rule {
     Converges,
     /// Whether the clock has passed the last id, stands behind it, or stands still: every session gets an id.
     GoesOn,
+    /// Every call returns, with an id or an error, within a bounded time of sessions that all take their steps.
+    Returns,
+    /// A TrueTime wait is over when the interval of the id has passed, and not before.
+    WaitedOut,
+    /// A session says once that an epoch waits for a restart.
+    SaidOnce,
 }
 
 #[derive(Debug)]
@@ -84,140 +92,283 @@ pub fn check(
 /// Ids `first..=last` have reached the client.
 pub fn returned(
     session: &Session,
-    shared: &Shared,
-    ctx: &Context,
+    kind: Kind,
     first: Id,
     last: Id,
+    world: &World,
+    ctx: &Context,
 ) -> Result<(), Violation> {
-    let show = |what: &str, than: Id| describe(ctx, session, shared, first, what, than);
+    let show = |what: &str, than: Id| describe(ctx, session, world, first, what, than);
+    let survived = world.survived[kind as usize];
+    let at_hand = session.before;
+    let id = |number| Id::new(number).unwrap();
+    let (before, advanced) = (id(at_hand.returned[kind as usize]), id(at_hand.advanced));
+    let observed = id(at_hand.observed);
+    check(ctx, Rule::AboveWhatSurvived, first > survived, || show("survived before the start", survived))?;
+    check(ctx, Rule::BelowDurable, last <= world.wal.durable(), || show("is durable", world.wal.durable()))?;
     let strict = match session.call {
         Call::Single => session.cache == 1,
-        Call::Batch { .. } => session.first_of_call,
-        Call::After(_) => true,
-        Call::Advance(_) | Call::Observe(_) => false,
+        Call::Batch(_) => session.first_of_call,
+        _ => true,
     };
+    check(ctx, Rule::AboveWhatWasReturned, !strict || first > before, || {
+        show("was returned before the call", before)
+    })?;
+    check(ctx, Rule::AboveWhatWasReturned, first > advanced, || {
+        show("was advanced over before the call", advanced)
+    })?;
+    if kind != Kind::Snowflake {
+        return of_the_clock(session, kind, first, world, ctx);
+    }
     let node = session.node;
     check(ctx, Rule::OwnNode, first.node_id() == node.get() && last.node_id() == node.get(), || {
         format!("{first:?} is not of {node:?}")
     })?;
-    check(ctx, Rule::AboveWhatSurvived, first > shared.survived, || {
-        show("survived before the start", shared.survived)
-    })?;
-    check(ctx, Rule::AboveWhatWasReturned, !strict || first > session.returned_before, || {
-        show("was returned before the call", session.returned_before)
-    })?;
-    check(ctx, Rule::AboveWhatWasReturned, !strict || first > session.advanced_before, || {
-        show("was advanced over before the call", session.advanced_before)
-    })?;
     let after = if let Call::After(cause) = session.call { cause } else { Id::MIN };
     check(ctx, Rule::AfterItsCause, first > after, || show("is its cause", after))?;
-    check(ctx, Rule::AfterItsCause, first > session.observed_before, || {
-        show("was observed before the call", session.observed_before)
+    check(ctx, Rule::AfterItsCause, first > observed, || show("was observed before the call", observed))?;
+    check(ctx, Rule::MillisecondOrder, first.timestamp() >= before.timestamp(), || {
+        show("came before", before)
     })?;
-    let in_order =
-        first.timestamp() >= session.returned_before.timestamp() && first > session.advanced_before;
-    check(ctx, Rule::MillisecondOrder, in_order, || show("came before", session.returned_before))?;
     check(ctx, Rule::SessionOrder, first > session.last_returned, || {
         show("this session had before", session.last_returned)
     })?;
-    check(ctx, Rule::BelowDurable, last <= shared.wal.durable(), || {
-        show("is durable", shared.wal.durable())
-    })?;
-    let ahead = last.timestamp() * NS_PER_MS - shared.machine.honest(ctx.t);
-    let excuse = shared.machine.excuse(ctx.t);
+    let ahead = last.timestamp() * NS_PER_MS - world.machine.honest(ctx.t);
+    // A clock that is set ahead while an id that was reserved early is waited for ends the wait.
+    let early = if world.machine.changes() > 0 { EARLY_MS_MAX * NS_PER_MS } else { 0 };
+    let excuse = world.machine.excuse(ctx.t) + early;
     check(ctx, Rule::NotAheadOfClock, ahead <= excuse, || {
         format!("{last:?} is {ahead} ns ahead of the clock, where {excuse} ns are accounted for")
     })?;
-    let (wall, changes) = session.begun_wall;
-    let touched = shared.machine.changes() != changes || shared.machine.leapt();
-    check(ctx, Rule::NotBehindClock, touched || (first.timestamp() + 1) * NS_PER_MS > wall, || {
-        format!("{first:?} is dated before {wall} ns, when its call began")
-    })?;
+    not_behind_clock(session, first, 0, world, ctx)?;
     let of_all = last.timestamp() * NS_PER_MS - ctx.t - ctx.furthest_offset;
-    check(ctx, Rule::AnswersStayWithTheClocks, !ctx.plan.is_steady() || of_all <= NS_PER_MS, || {
+    check(ctx, Rule::AnswersStayWithTheClocks, !ctx.plan.is_steady() || of_all <= 0, || {
         format!("{last:?} is {of_all} ns ahead of every clock")
     })?;
-    let allowed = if ctx.went_ahead { NS_PER_MS } else { 0 };
-    check(ctx, Rule::Converges, !ctx.clock_has_passed || ahead <= allowed, || {
+    check(ctx, Rule::Converges, !ctx.clock_has_passed || ahead <= 0, || {
         format!("{last:?} is still {ahead} ns ahead of the clock")
     })
 }
 
-fn describe(ctx: &Context, session: &Session, shared: &Shared, id: Id, what: &str, than: Id) -> String {
+/// An id of a design that is bound to the clock: never ahead of it, unless that was set back since it was read.
+fn of_the_clock(
+    session: &Session,
+    kind: Kind,
+    id: Id,
+    world: &World,
+    ctx: &Context,
+) -> Result<(), Violation> {
+    let error = if kind == Kind::TrueTime { ctx.plan.clock_error_ns } else { 0 };
+    let ahead = id.timestamp() * NS_PER_MS - (world.machine.wall(ctx.t) - error);
+    let touched = world.machine.changes() != session.before.changes;
+    check(ctx, Rule::NotAheadOfClock, touched || ahead <= 0, || {
+        format!("{id:?} of {kind:?} is {ahead} ns ahead of the clock")
+    })?;
+    let waited = kind == Kind::TrueTime && id.timestamp() <= session.before.waited;
+    check(ctx, Rule::WaitedOut, !waited, || {
+        format!("{id:?} is of a millisecond that was waited out, {}", session.before.waited)
+    })?;
+    not_behind_clock(session, id, error, world, ctx)
+}
+
+fn not_behind_clock(
+    session: &Session,
+    id: Id,
+    error: i64,
+    world: &World,
+    ctx: &Context,
+) -> Result<(), Violation> {
+    let (wall, changes) = (session.before.wall_ns, session.before.changes);
+    let touched = world.machine.changes() != changes || world.machine.leapt();
+    check(ctx, Rule::NotBehindClock, touched || (id.timestamp() + 1) * NS_PER_MS > wall - error, || {
+        format!("{id:?} is dated before {wall} ns, when its call began")
+    })
+}
+
+/// A TrueTime wait is over.
+pub fn waited(session: &Session, id: Id, world: &World, ctx: &Context) -> Result<(), Violation> {
+    let earliest = world.machine.wall(ctx.t) - ctx.plan.clock_error_ns;
+    let touched = world.machine.changes() != session.before.changes;
+    check(ctx, Rule::WaitedOut, touched || earliest >= (id.timestamp() + 1) * NS_PER_MS, || {
+        format!("the wait for {id:?} is over at {earliest} ns")
+    })
+}
+
+/// How long a call may take, in nanoseconds, apart from what sessions leave undone: a sleep while another session raises
+/// the ceiling; as much as the pace may be short of, where the clock was set back; and as early as an id may be reserved.
+const CALL_NS: i64 = (1 + EARLY_MS_MAX + EARLY_MS_MAX) * NS_PER_MS;
+/// How many steps of sessions, each as late as the latest of the history, a call may have to wait for.
+const CALL_STEPS: i64 = 100;
+
+/// A call has ended.
+pub fn call_took(session: &Session, world: &World, ctx: &Context) -> Result<(), Violation> {
+    let parts = match session.call {
+        Call::Batch(n) => 1 + n / 256,
+        // Where the clock stands behind, these wait for it; and a session in line waits for those before it.
+        Call::TrueTime | Call::TrueTimeWait(_) | Call::Unix => {
+            if world.machine.changes() > 0 || world.machine.excuse(ctx.t) > 0 || ctx.plan.clock_error_ns > 0 {
+                return Ok(());
+            }
+            4
+        }
+        _ => 1,
+    };
+    // Each node number that is at work has its turn.
+    let turns = if ctx.plan.reloads { NODES.len() as i64 } else { 1 };
+    let took = ctx.t - session.begun_at;
+    let bound = parts * turns * (CALL_NS + CALL_STEPS * ctx.latest_step);
+    check(ctx, Rule::Returns, took <= bound, || {
+        format!(
+            "{:?} of server {} took {took} ns, where no step was later than {} ns",
+            session.call, world.number, ctx.latest_step
+        )
+    })
+}
+
+fn describe(ctx: &Context, session: &Session, world: &World, id: Id, what: &str, than: Id) -> String {
     format!(
-        "at {} ns, session {} of server {} returned {:?}; {what}: {:?}",
+        "at {} ns, {:?} of session {} of server {} returned {:?}; {what}: {:?}",
         ctx.t,
+        session.call,
         session.number,
-        shared.number,
+        world.number,
         id.fields(),
         than.fields()
     )
 }
 
+/// What the driver may have changed between two calls of its host.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    word: Option<Id>,
+    ceiling: Id,
+    trusted: Option<i64>,
+}
+
+impl Memory {
+    pub fn of(shared: &Shared) -> Self {
+        Self {
+            word: shared.snowflake.last(),
+            ceiling: shared.limits.ceiling(),
+            trusted: shared.clock.trusted_offset_ns(),
+        }
+    }
+}
+
+/// A session has run on from one call of its host to the next.
+pub fn memory_changed(
+    before: Memory,
+    call: Call,
+    wall_read_at: i64,
+    world: &mut World,
+    ctx: &Context,
+) -> Result<(), Violation> {
+    let now = Memory::of(&world.life.shared);
+    let moved = now.word.filter(|_| now.word != before.word);
+    if let Some(word) = moved {
+        // Moved by other means than issuing ids.
+        let given = match call {
+            _ if before.word.is_none() => true,
+            Call::Advance(_) => true,
+            Call::Observe(id) | Call::After(id) => word == id,
+            _ => false,
+        };
+        if given {
+            world.machine.excuse_word_at(ctx.t, word.timestamp());
+        }
+        check(ctx, Rule::WordOnlyRises, before.word.is_none_or(|last| last < word), || {
+            format!("the word went from {:?} to {word:?}", before.word)
+        })?;
+    }
+    if now.ceiling != before.ceiling {
+        check(ctx, Rule::CeilingOnlyRises, now.ceiling >= before.ceiling, || {
+            format!("{:?} is published over {:?}", now.ceiling, before.ceiling)
+        })?;
+        check(ctx, Rule::BelowDurable, now.ceiling <= world.wal.durable(), || {
+            format!("{:?} is published, and only {:?} is flushed", now.ceiling, world.wal.durable())
+        })?;
+    }
+    if now.trusted != before.trusted {
+        check(ctx, Rule::TrustOnlyRenewed, wall_read_at >= world.trusted_read_at, || {
+            format!("a reading of {wall_read_at} ns replaces a newer one")
+        })?;
+        world.trusted_read_at = wall_read_at;
+    }
+    Ok(())
+}
+
 /// An id from a message was refused as too far ahead.
-pub fn cause_refused(id: Id, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
-    let apart = ctx.t + ctx.furthest_offset - shared.machine.honest(ctx.t);
+pub fn cause_refused(id: Id, world: &World, ctx: &Context) -> Result<(), Violation> {
+    let apart = ctx.t + ctx.furthest_offset - world.machine.honest(ctx.t);
     let within = ctx.plan.is_steady() && apart <= ctx.plan.max_clock_skew_ms * NS_PER_MS;
     check(ctx, Rule::HonestCauseTaken, !within, || {
         format!("{id:?} was refused, with clocks {apart} ns apart")
     })
 }
 
-/// The clock has been read, after the word.
-pub fn word_and_clock(seen: Id, shared: &Shared, ctx: &Context) -> Result<(), Violation> {
-    let ahead = seen.timestamp() * NS_PER_MS - shared.machine.honest(ctx.t);
-    check(ctx, Rule::NoFalseRegression, ahead <= shared.machine.excuse(ctx.t), || {
-        format!("the word {seen:?} looks {ahead} ns ahead of a clock that has not been stepped so far")
-    })
-}
-
 /// The ceiling is raised for an advance, which may move the word as far ahead as is allowed.
-pub fn excuse_advance(timestamp: i64, session: &Session, shared: &mut Shared, ctx: &Context) {
-    let ahead = timestamp * NS_PER_MS - shared.machine.honest(ctx.t);
+pub fn excuse_advance(timestamp: i64, session: &Session, world: &mut World, ctx: &Context) {
+    let ahead = timestamp * NS_PER_MS - world.machine.honest(ctx.t);
     let allowed = session.max_clock_step_ms.saturating_mul(NS_PER_MS);
-    if ahead - shared.machine.excuse(ctx.t) <= allowed {
-        shared.machine.excuse_word_at(ctx.t, timestamp);
+    if ahead - world.machine.excuse(ctx.t) <= allowed {
+        world.machine.excuse_word_at(ctx.t, timestamp);
     }
 }
 
 /// A ceiling is written to the log, by a reading of the clock.
 pub fn ceiling_written(
-    ceiling: &Ceiling,
+    ceiling: Id,
     wall: i64,
-    shared: &Shared,
+    call: Call,
+    world: &World,
     ctx: &Context,
 ) -> Result<(), Violation> {
     check(ctx, Rule::CeilingNotPoisoned, wall.div_euclid(NS_PER_MS) <= TIMESTAMP_MS_MAX, || {
         format!("{ceiling:?} is written by a clock at {wall} ns, beyond the format")
     })?;
-    let ahead = ceiling.id.timestamp() * NS_PER_MS - shared.machine.honest(ctx.t);
-    let allowed = shared.machine.excuse(ctx.t) + LEAD_MS * NS_PER_MS;
+    let ahead = ceiling.timestamp() * NS_PER_MS - world.machine.honest(ctx.t);
+    // For an id from outside, the millisecond after it; and ids may be reserved a millisecond early.
+    let given = if let Call::Observe(id) | Call::After(id) = call {
+        ((id.timestamp() + 1) * NS_PER_MS - wall).clamp(0, most_observed_ns(ctx))
+    } else {
+        0
+    };
+    let allowed = world.machine.excuse(ctx.t) + given + (LEAD_MS + EARLY_MS_MAX) * NS_PER_MS;
     check(ctx, Rule::CeilingNotPoisoned, ahead <= allowed, || {
         format!("at {} ns, {ceiling:?} is written {ahead} ns ahead of the clock", ctx.t)
     })
 }
 
+/// How far ahead of the clock an id may be that is observed, and the millisecond after it.
+fn most_observed_ns(ctx: &Context) -> i64 {
+    (ctx.plan.max_clock_skew_ms + LEAD_MS + 1) * NS_PER_MS
+}
+
 /// A server has recovered.
-pub fn recovered(shared: &Shared, ctx: &Context) -> Result<(), Violation> {
-    check(ctx, Rule::AboveWhatSurvived, shared.register >= shared.survived, || {
-        format!("the register recovered to {:?}, and {:?} survived", shared.register, shared.survived)
+pub fn recovered(world: &World, ctx: &Context) -> Result<(), Violation> {
+    let survived = world.survived.into_iter().max().unwrap_or(Id::MIN);
+    check(ctx, Rule::AboveWhatSurvived, world.register >= survived, || {
+        format!("the register recovered to {:?}, and {survived:?} survived", world.register)
     })?;
     if !ctx.plan.crash_loop {
         return Ok(());
     }
-    let ahead = shared.register.timestamp() * NS_PER_MS - shared.machine.honest(shared.up_since);
+    let ahead = world.register.timestamp() * NS_PER_MS - world.machine.honest(world.up_since);
     // Each start waits a millisecond at most for the one after the ceiling.
-    let allowed = (LEAD_MS + shared.lives) * NS_PER_MS;
+    let allowed = (LEAD_MS + world.lives) * NS_PER_MS;
     check(ctx, Rule::NoDriftOverRestarts, ahead <= allowed, || {
-        format!("life {} starts {ahead} ns ahead of the clock", shared.lives)
+        format!("life {} starts {ahead} ns ahead of the clock", world.lives)
     })
 }
 
 /// The history is over: all ids that anybody may still hold.
 pub fn all_distinct(servers: &[Server], ctx: &Context) -> Result<(), Violation> {
-    let mut kept: Vec<(Id, Id)> =
-        servers.iter().flat_map(|server| server.shared.kept.iter().copied()).collect();
-    kept.sort_unstable();
-    let twice = kept.windows(2).find(|pair| pair[1].0 <= pair[0].1);
-    check(ctx, Rule::Distinct, twice.is_none(), || format!("returned twice: {twice:?}"))
+    for kind in Kind::ALL {
+        let mut kept: Vec<(Id, Id)> =
+            servers.iter().flat_map(|server| server.world.kept[kind as usize].iter().copied()).collect();
+        kept.sort_unstable();
+        let twice = kept.windows(2).find(|pair| pair[1].0 <= pair[0].1);
+        check(ctx, Rule::Distinct, twice.is_none(), || format!("returned twice of {kind:?}: {twice:?}"))?;
+    }
+    Ok(())
 }

@@ -11,12 +11,12 @@ SELECT node_id = snowflake_node() AS own, ids, future_ids, unissued_ids,
     first_at = snowflake_decode_timestamp(min) AS first, last_at = snowflake_decode_timestamp(max) AS last
 FROM snowflake_audit('"Audited"', 'Id'), (SELECT min("Id"), max("Id") FROM "Audited") AS a;
 
--- Two other nodes, one of which is ahead of the clock; what is no id; and what is not there.
+-- Two other nodes, one of which is ahead of the clock; what is no id, or plainly a counter's; and what is not there.
 INSERT INTO "Audited" VALUES
     (snowflake_compose(1700000000000, 7, 0), 'other'), (snowflake_compose(1700000000001, 7, 4095), 'other'),
     (snowflake_compose(snowflake_current_millis(0) + 3600000, 8, 0), 'ahead'), (snowflake_compose(1700000000000, 8, 1), 'other'),
     (-5, 'no id'), (-6, 'no id'), (NULL, NULL), (1, 'small'), (4095, 'small'), (9223372036854775807, 'largest');
-SELECT node_id, ids, CASE WHEN NOT coalesce(future_ids > 0, false) THEN first_at END AS first_at,
+SELECT kind, node_id, ids, CASE WHEN NOT coalesce(future_ids > 0, false) THEN first_at END AS first_at,
     CASE WHEN future_ids = 0 THEN last_at END AS last_at, future_ids, unissued_ids
 FROM snowflake_audit('"Audited"', 'Id') WHERE node_id IS DISTINCT FROM snowflake_node();
 
@@ -26,6 +26,24 @@ INSERT INTO "Audited" SELECT snowflake_compose(snowflake_current_millis(0) + 500
 SELECT ids, unissued_ids FROM snowflake_audit('"Audited"', 'Id') WHERE node_id = snowflake_node();
 SELECT snowflake_advance(max("Id")) FROM "Audited" WHERE what = 'elsewhere';
 SELECT ids, unissued_ids FROM snowflake_audit('"Audited"', 'Id') WHERE node_id = snowflake_node();
+
+-- Old numbers of an adopted table are not taken for the ids of nodes. They end where the first hour after the epoch
+-- does, or at a time that is given.
+CREATE TABLE audited_adopted (id serial PRIMARY KEY, what text);
+INSERT INTO audited_adopted (what) SELECT 'old' FROM generate_series(1, 5000);
+SELECT snowflake_adopt('audited_adopted', 'id');
+CALL wait_for_clock();
+INSERT INTO audited_adopted (what) SELECT 'new' FROM generate_series(1, 100);
+SELECT kind, node_id = snowflake_node() AS own, ids, first_at IS NOT NULL AS first_at, last_at IS NOT NULL AS last_at, future_ids, unissued_ids
+FROM snowflake_audit('audited_adopted', 'id');
+INSERT INTO audited_adopted VALUES ((3600000::bigint << 22) - 1), (3600000::bigint << 22), (0), (-1), (snowflake_min_id('2023-11-14 22:13:20+00')),
+    (snowflake_min_id('2023-11-14 22:13:20+00') - 1);
+SELECT kind, node_id, ids, first_at FROM snowflake_audit('audited_adopted', 'id') WHERE node_id IS DISTINCT FROM snowflake_node();
+SELECT kind, node_id, ids, first_at FROM snowflake_audit('audited_adopted', 'id', since => '2023-11-14 22:13:20+00')
+WHERE node_id IS DISTINCT FROM snowflake_node();
+SELECT kind, node_id, ids FROM snowflake_audit('audited_adopted', 'id', '-infinity') WHERE node_id IS DISTINCT FROM snowflake_node();
+SELECT kind, node_id, ids FROM snowflake_audit('audited_adopted', 'id', 'infinity');
+DROP TABLE audited_adopted;
 
 -- SELECT is all it takes, on the column; of a view too, and of each integer type.
 CREATE ROLE regress_snowflake_auditor;
@@ -52,7 +70,7 @@ COMMIT;
 SELECT error_of($$SELECT snowflake_audit('"Audited"', 'id')$$);
 SELECT error_of($$SELECT snowflake_audit('"Audited"', 'what')$$);
 SELECT error_of($$SELECT snowflake_audit(1::oid::regclass, 'what')$$);
-SELECT count(*) FROM snowflake_audit(NULL, 'id');
+SELECT count(*) FROM snowflake_audit(NULL, 'id') AS a FULL JOIN snowflake_audit('"Audited"', NULL) AS b ON true;
 
 DROP TABLE "Audited" CASCADE;
 CALL wait_for_clock();

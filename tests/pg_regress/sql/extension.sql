@@ -27,11 +27,12 @@ SELECT count(*), count(DISTINCT id) FROM item;
 SELECT node_id = ids.snowflake_node() AS same FROM ids.snowflake_status();
 -- The generator is the server's: who owns the extension in one database may not move it for all.
 SELECT ids.snowflake_advance(1);
--- The functions belong to the server's first superuser, so that the one that runs with its owner's rights has them.
+-- The functions belong to the server's first superuser: nobody else can replace them.
 SELECT DISTINCT proowner FROM pg_proc WHERE pronamespace = 'ids'::regnamespace;
 
--- The registry of node numbers is theirs: they claim, and they let others.
-SELECT relowner::regrole FROM pg_class WHERE oid = 'ids.snowflake_nodes'::regclass;
+-- The registry of node numbers is theirs to use: they claim, and they let others. But they cannot add code to the table.
+SELECT relowner FROM pg_class WHERE oid = 'ids.snowflake_nodes'::regclass;
+CREATE TRIGGER mine BEFORE INSERT ON ids.snowflake_nodes FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
 SELECT ids.snowflake_node_claim('here');
 GRANT INSERT ON ids.snowflake_nodes TO public;
 

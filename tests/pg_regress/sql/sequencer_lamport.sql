@@ -82,6 +82,11 @@ RESET ROLE;
 GRANT UPDATE ON SEQUENCE short TO regress_snowflake_caller;
 REVOKE USAGE ON SEQUENCE short FROM regress_snowflake_caller;
 SET ROLE regress_snowflake_caller;
+-- To observe is to read as well.
+SELECT error_of($$SELECT snowflake_lamport_observe('short', 5 * 1024)$$);
+RESET ROLE;
+GRANT SELECT ON SEQUENCE short TO regress_snowflake_caller;
+SET ROLE regress_snowflake_caller;
 SELECT snowflake_lamport_observe('short', 5 * 1024), snowflake_lamport_next('short') / 1024 AS value;
 RESET ROLE;
 

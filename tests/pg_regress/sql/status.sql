@@ -69,15 +69,20 @@ SELECT free_origin_slots - :before_free_origin_slots AS difference FROM snowflak
 SELECT external_id, remote_lsn - '0/0' = (SELECT ceiling_id FROM snowflake_status()) AS is_the_ceiling
 FROM pg_replication_origin_status WHERE local_id = 65534;
 
--- Everyone may read it, also what PostgreSQL itself shows to few.
+-- Everyone may read it, but for what PostgreSQL itself shows to few: how many slots are taken.
 SET client_min_messages = warning;
 DROP ROLE IF EXISTS regress_snowflake_user;
 RESET client_min_messages;
 CREATE ROLE regress_snowflake_user;
 SET ROLE regress_snowflake_user;
 SELECT error_of('SELECT count(*) FROM pg_replication_origin_status');
+SELECT last_id > 0 AS last_id, ceiling_id > 0 AS ceiling_id, ends_at IS NOT NULL AS ends, free_origin_slots FROM snowflake_status();
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION pg_show_replication_origin_status() TO regress_snowflake_user;
+SET ROLE regress_snowflake_user;
 SELECT last_id > 0 AS last_id, free_origin_slots = :before_free_origin_slots AS slots FROM snowflake_status();
 RESET ROLE;
+DROP OWNED BY regress_snowflake_user;
 DROP ROLE regress_snowflake_user;
 -- Not even what stands in the caller's schemas changes that.
 CREATE SCHEMA hostile;

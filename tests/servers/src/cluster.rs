@@ -27,6 +27,7 @@ pub struct ClusterBuilder {
     settings: Vec<(String, String)>,
     environment: Vec<(OsString, OsString)>,
     not_preloaded: bool,
+    address_space_mb: Option<u64>,
     primary: Option<PathBuf>,
     copied: Option<PathBuf>,
 }
@@ -47,6 +48,12 @@ impl ClusterBuilder {
     /// A variable in the environment of the server and its sessions.
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// No process of the server gets more memory than this: an allocation beyond it fails.
+    pub fn address_space_mb(mut self, megabytes: u64) -> Self {
+        self.address_space_mb = Some(megabytes);
         self
     }
 
@@ -118,6 +125,7 @@ impl ClusterBuilder {
             socket_dir: paths::socket_dir(&dir),
             dir,
             environment: self.environment,
+            address_space_mb: self.address_space_mb,
             postmaster: None,
             past_postmasters: Vec::new(),
         };
@@ -146,6 +154,7 @@ pub struct Cluster {
     log: PathBuf,
     socket_dir: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    address_space_mb: Option<u64>,
     postmaster: Option<Child>,
     past_postmasters: Vec<u32>,
 }
@@ -209,6 +218,10 @@ impl Cluster {
             assignment.push("=");
             assignment.push(value);
             command.arg(assignment);
+        }
+        if let Some(megabytes) = self.address_space_mb {
+            let kilobytes = (megabytes * 1_024).to_string();
+            command.args(["sh", "-c", r#"ulimit -v "$0" && exec "$@""#, &kilobytes]);
         }
         command.arg(paths::program("postgres")).arg("-D").arg(&self.data);
         command.current_dir("/").stdin(std::process::Stdio::null()).stdout(log).stderr(errors);

@@ -1,4 +1,5 @@
-//! `snowflake_adopt()` on a real server: through pg_dump and restore, under writers, and in a schema of another name.
+//! `snowflake_adopt()` on a real server: through pg_dump and restore, under writers, in a schema of another name, and
+//! with hostile owners.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -169,4 +170,148 @@ fn not_preloaded() {
     let refused = cluster.connect("postgres").query("SELECT snowflake_adopt('t', 'id')", &[]);
     assert_sql_error(refused, "55000", &["shared_preload_libraries"]);
     assert_eq!(schema(&cluster, "postgres"), before);
+}
+
+/// Code of a table's owner that takes what it can get.
+const HOSTILE: &str = r#"
+    CREATE ROLE "Owner" LOGIN;
+    CREATE SCHEMA own AUTHORIZATION "Owner";
+    GRANT CREATE ON SCHEMA public TO "Owner";
+    SET SESSION AUTHORIZATION "Owner";
+    CREATE FUNCTION own.take() RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+        EXECUTE 'ALTER ROLE "Owner" SUPERUSER';
+        RETURN true;
+    EXCEPTION WHEN OTHERS THEN
+        RETURN true;
+    END $$;
+    -- In an immutable function itself, PostgreSQL refuses such a command.
+    CREATE FUNCTION own.take(bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN own.take(); END';
+    RESET SESSION AUTHORIZATION;"#;
+/// Tables with such code: made by the superuser, then by the owner, and which one the superuser is led to adopt.
+const TRAPS: &[(&str, &str, &str)] = &[
+    (
+        "",
+        "CREATE TABLE own.t (id serial); INSERT INTO own.t VALUES (1); ALTER TABLE own.t ADD CHECK (own.take(id))",
+        "own.t",
+    ),
+    ("", "CREATE TABLE own.t (id bigserial); ALTER TABLE own.t ADD CHECK (own.take(id))", "own.t"),
+    ("", "CREATE TABLE own.t (id bigserial); CREATE INDEX ON own.t ((own.take(1)))", "own.t"),
+    ("", "CREATE TABLE own.t (id bigserial, g boolean GENERATED ALWAYS AS (own.take(id)) STORED)", "own.t"),
+    (
+        "",
+        "CREATE TABLE own.t (id bigserial) PARTITION BY LIST ((own.take(id))); CREATE TABLE own.t1 PARTITION OF own.t FOR VALUES IN (true)",
+        "own.t",
+    ),
+    (
+        r#"CREATE TABLE own.t (id bigserial); CREATE TABLE own.c () INHERITS (own.t); ALTER TABLE own.c OWNER TO "Owner""#,
+        "CREATE INDEX ON own.c ((own.take(1)))",
+        "own.t",
+    ),
+    (
+        r#"CREATE TABLE own.t (id serial PRIMARY KEY); INSERT INTO own.t VALUES (1); GRANT REFERENCES ON own.t TO "Owner""#,
+        "CREATE TABLE own.r (t integer REFERENCES own.t); INSERT INTO own.r VALUES (1); ALTER TABLE own.r ADD CHECK (own.take(t))",
+        "own.t",
+    ),
+    (
+        r#"CREATE TABLE own.t (id serial PRIMARY KEY); INSERT INTO own.t VALUES (1); GRANT REFERENCES ON own.t TO "Owner""#,
+        "CREATE TABLE own.r (t bigint REFERENCES own.t); CREATE INDEX ON own.r ((own.take(1)))",
+        "own.t",
+    ),
+    // Nothing of the referencing table changes here, so it is adopted: without a look at what is the owner's.
+    (
+        r#"CREATE TABLE own.t (id bigserial PRIMARY KEY); GRANT REFERENCES ON own.t TO "Owner""#,
+        "CREATE DOMAIN own.d AS bigint CHECK (own.take(VALUE)); CREATE TABLE own.r (t own.d REFERENCES own.t, CHECK (own.take(t)))",
+        "",
+    ),
+];
+
+/// No code of a table's owner runs with the rights of who adopts, not even in a dry run.
+#[test]
+fn nobodys_code_runs_with_the_callers_rights() {
+    let cluster = Cluster::builder().start();
+    cluster.create_extension("postgres");
+    let mut client = cluster.connect("postgres");
+    client.batch_execute(HOSTILE).expect("a role");
+    for (before, trap, refused) in TRAPS {
+        client.batch_execute(before).expect("the superuser's");
+        client.batch_execute(&format!(r#"SET ROLE "Owner"; {trap}; RESET ROLE"#)).expect(trap);
+        for dry_run in [true, false] {
+            let result = client.query("SELECT snowflake_adopt('own.t', 'id', $1)", &[&dry_run]);
+            let row = client.query_one("SELECT rolsuper FROM pg_roles WHERE rolname = 'Owner'", &[]);
+            assert!(!row.expect("the role").get::<_, bool>(0), "the owner is superuser by {trap}");
+            if refused.is_empty() {
+                result.expect(trap);
+            } else {
+                assert_sql_error(result, "42501", &[r#"SET ROLE "Owner""#, "must be owner of table own."]);
+            }
+        }
+        client.batch_execute("DROP TABLE own.t CASCADE; DROP TABLE IF EXISTS own.r").expect("gone");
+    }
+    // The owner's right is the owner's.
+    client
+        .batch_execute(r#"SET ROLE "Owner"; CREATE TABLE own.t (id serial, CHECK (own.take(id)))"#)
+        .expect("a table");
+    client.query("SELECT snowflake_adopt('own.t', 'id')", &[]).expect("adopted");
+}
+
+/// The extension's functions are found where they are, whatever is called by the name its schema had.
+#[test]
+fn in_a_renamed_schema() {
+    let cluster = Cluster::builder().start();
+    let mut client = cluster.connect("postgres");
+    client.batch_execute(TABLES).expect("tables");
+    client
+        .batch_execute(
+            r#"ALTER SCHEMA "My Ids" RENAME TO "Their Ids";
+            CREATE SCHEMA "My Ids";
+            CREATE TABLE called (name text);
+            CREATE FUNCTION "My Ids".snowflake_next() RETURNS bigint LANGUAGE sql AS $$INSERT INTO called VALUES ('next'); SELECT 5::bigint$$;
+            CREATE FUNCTION "My Ids".snowflake_epoch_ms() RETURNS bigint LANGUAGE sql AS $$INSERT INTO called VALUES ('epoch'); SELECT 5::bigint$$;
+            CREATE FUNCTION "My Ids".equal(name, name) RETURNS boolean LANGUAGE sql AS $$INSERT INTO called VALUES ('='); SELECT true$$;
+            CREATE OPERATOR "My Ids".= (FUNCTION = "My Ids".equal, LEFTARG = name, RIGHTARG = name);
+            CREATE FUNCTION "My Ids".format(text, VARIADIC "any") RETURNS text LANGUAGE internal AS 'text_format';
+            SET search_path = "My Ids", pg_catalog"#,
+        )
+        .expect("a trap");
+    let adopt = ADOPT.replace("My Ids", "Their Ids");
+    client.batch_execute(&adopt).expect("adopted");
+    let row = client
+        .query_one(
+            r#"SELECT (SELECT count(*) FROM public.called),
+                (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = '"App".orders'::regclass AND adnum = 1),
+                (SELECT ids FROM "Their Ids".snowflake_audit('"App".orders', 'id'))"#,
+            &[],
+        )
+        .expect("what it is now");
+    assert_eq!((row.get(0), row.get(1), row.get(2)), (0_i64, r#""Their Ids".snowflake_next()"#, 1_000_i64));
+    client.batch_execute(INSERT).expect("rows");
+    client.batch_execute(r#"ALTER SCHEMA "Their Ids" RENAME TO "Ids of All""#).expect("renamed");
+    client.batch_execute(INSERT).expect("rows");
+    let again = client.query(r#"SELECT "Ids of All".snowflake_adopt('"App".orders', 'id')"#, &[]);
+    assert!(again.expect("it is known").is_empty());
+}
+
+/// A child with an identity of its own loses that. From PostgreSQL 18 on its NOT NULL is a constraint that ALTER TABLE
+/// cannot make anew beside its parent's, and is named.
+#[test]
+fn a_child_with_an_identity() {
+    let cluster = Cluster::builder().start();
+    cluster.create_extension("postgres");
+    let mut client = cluster.connect("postgres");
+    client
+        .batch_execute(
+            "CREATE TABLE city (id serial PRIMARY KEY);
+            CREATE TABLE port (id integer GENERATED ALWAYS AS IDENTITY) INHERITS (city)",
+        )
+        .expect("tables");
+    for dry_run in [true, false] {
+        let adopted = client.query("SELECT snowflake_adopt('city', 'id', $1)", &[&dry_run]);
+        if cluster.version_num() < 18_0000 {
+            let first: String = adopted.expect("adopted")[0].get(0);
+            assert_eq!(first, "ALTER TABLE public.port ALTER COLUMN id DROP IDENTITY");
+        } else {
+            assert_sql_error(adopted, "0A000", &["constraint port_id_not_null on table public.port"]);
+        }
+    }
 }

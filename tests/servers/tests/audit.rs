@@ -91,3 +91,21 @@ fn before_the_first_id_and_on_a_standby() {
     cluster.execute("postgres", "SELECT snowflake_next()");
     assert_eq!(audit(&cluster)[0].3, Some(0));
 }
+
+/// Numbers from before the adoption are in a line of their own, and take no part in what is said of nodes.
+#[test]
+fn old_numbers_of_an_adopted_table() {
+    let cluster = Cluster::builder().start();
+    cluster.create_extension("postgres");
+    cluster.execute(
+        "postgres",
+        "CREATE TABLE t (id serial PRIMARY KEY); INSERT INTO t SELECT FROM generate_series(1, 5000)",
+    );
+    cluster.execute("postgres", "SELECT snowflake_adopt('t', 'id')");
+    cluster.execute("postgres", "INSERT INTO t SELECT FROM generate_series(1, 100)");
+    let query = "SELECT kind, node_id, ids, unissued_ids FROM snowflake_audit('t', 'id')";
+    let rows = cluster.connect("postgres").query(query, &[]).expect("the table");
+    let rows: Vec<(String, Option<i32>, i64, Option<i64>)> =
+        rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect();
+    assert_eq!(rows, [("snowflake".into(), Some(1), 100, Some(0)), ("number".into(), None, 5_000, None)]);
+}

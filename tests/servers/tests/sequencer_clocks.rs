@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::thread;
 
 use postgres::Client;
-use snowflake_servers::{Cluster, assert_sql_error};
+use snowflake_servers::{Cluster, assert_sql_error, vector_clock};
 
 const OBSERVE: &str = "SELECT snowflake_lamport_observe('clock', $1)";
 const LAMPORT: &str = "SELECT snowflake_lamport_next('clock')";
@@ -68,12 +68,12 @@ fn a_sequence_that_is_being_altered() {
 /// and what was not is told apart by the vectors alone.
 #[test]
 fn two_servers_that_exchange_events() {
-    let clocks = "CREATE SEQUENCE clock; SELECT snowflake_vector_configure(2)";
-    let servers = [server(0, clocks), server(1, clocks)];
+    let clocks = format!("CREATE SEQUENCE clock; {}", vector_clock(2));
+    let servers = [server(0, &clocks), server(1, &clocks)];
     let mut clients: Vec<Client> = servers.iter().map(|server| server.connect("postgres")).collect();
-    let vector = "SELECT snowflake_vector_next()";
+    let vector = "SELECT event()";
     let compare = |client: &mut Client, a: i64, b: i64| -> String {
-        client.query_one("SELECT snowflake_vector_compare($1, $2)", &[&a, &b]).expect("comparable").get(0)
+        client.query_one("SELECT snowflake_vector_compare($1, $2, 2)", &[&a, &b]).expect("comparable").get(0)
     };
     let mut ids = HashSet::new();
     for _ in 0..20 {
@@ -84,7 +84,7 @@ fn two_servers_that_exchange_events() {
             clients[to].query(OBSERVE, &[&lamport]).expect("observed");
             let caused = number(&mut clients[to], LAMPORT);
             assert!(caused > lamport);
-            clients[to].query("SELECT snowflake_vector_observe($1)", &[&sent[from]]).expect("observed");
+            clients[to].query("SELECT observe($1)", &[&sent[from]]).expect("observed");
             let caused_vector = number(&mut clients[to], vector);
             assert_eq!(compare(&mut clients[0], sent[from], caused_vector), "before");
             assert!(ids.insert(lamport) && ids.insert(caused));
@@ -95,15 +95,13 @@ fn two_servers_that_exchange_events() {
 /// The sessions of one server: every event is after another's or before it, and the counter counts them all.
 #[test]
 fn vector_events_of_many_sessions() {
-    let cluster = server(0, "SELECT snowflake_vector_configure(5)");
+    let cluster = server(0, &vector_clock(5));
     let ids: Vec<i64> = thread::scope(|scope| {
         let sessions: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
                     let mut client = cluster.connect("postgres");
-                    (0..120)
-                        .map(|_| number(&mut client, "SELECT snowflake_vector_next()"))
-                        .collect::<Vec<_>>()
+                    (0..120).map(|_| number(&mut client, "SELECT event()")).collect::<Vec<_>>()
                 })
             })
             .collect();
@@ -111,13 +109,13 @@ fn vector_events_of_many_sessions() {
     });
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 960);
     let mut client = cluster.connect("postgres");
-    assert_eq!(number(&mut client, "SELECT counters[1] FROM snowflake_vector_clock"), 960);
+    assert_eq!(number(&mut client, "SELECT counters[1] FROM clock_of_vectors"), 960);
     // Ten bits for each of five nodes; the counter ends at 1023, and no event comes after.
     for _ in 960..1023 {
-        number(&mut client, "SELECT snowflake_vector_next()");
+        number(&mut client, "SELECT event()");
     }
     for _ in 0..3 {
-        let exhausted = client.query("SELECT snowflake_vector_next()", &[]);
+        let exhausted = client.query("SELECT event()", &[]);
         assert_sql_error(exhausted, "54000", &["node 0", "1023"]);
     }
 }
@@ -156,6 +154,6 @@ fn a_node_number_that_changes() {
     assert_eq!(number(&mut client, "SELECT snowflake_strided_next('numbers')"), 2 * 1024 + 4);
     assert_eq!(number(&mut client, LAMPORT), 1024 + 4);
     // Where the clock has no counter for it, that is told.
-    client.batch_execute("SELECT snowflake_vector_configure(4)").expect("configured");
-    assert_sql_error(client.query("SELECT snowflake_vector_next()", &[]), "55000", &["number 4", "4 nodes"]);
+    client.batch_execute(&vector_clock(4)).expect("a clock");
+    assert_sql_error(client.query("SELECT event()", &[]), "55000", &["number 4", "4 nodes"]);
 }

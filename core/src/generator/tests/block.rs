@@ -36,7 +36,32 @@ mod size {
         }
     }
 
-    // Case 9: a block never carries into the node.
+    // A block never carries into the node.
+    // Of a millisecond that has not come, by the clock or by the pace, there is a little for everybody.
+    #[test]
+    fn is_small_where_the_millisecond_has_not_come() {
+        assert_eq!(RESERVE_EARLY_MAX, 16);
+        let ours = at(100, 1, 7);
+        for (seen, now, paced, first, most) in [
+            (ours, 99, i64::MIN, at(100, 1, 8), 16),
+            (ours, 40, 99, at(100, 1, 8), 16),
+            (ours, 40, 100, at(100, 1, 8), 256),
+            (ours, 100, i64::MIN, at(100, 1, 8), 256),
+            (used_up(100, 1), 100, 99, at(101, 1, 0), 16),
+            (used_up(100, 1), 40, 101, at(101, 1, 0), 256),
+            (used_up(100, 1), 101, i64::MIN, at(101, 1, 0), 256),
+            (at(100, 9, 0), 99, i64::MIN, at(101, 1, 0), 16),
+        ] {
+            for want in [1, 15, 16, 17, 256, i64::MAX] {
+                let mut block = reserved(&Request { want, paced, ..request(seen, now) });
+                assert_eq!(block.remaining(), want.min(most), "{want} at {now}, {paced}");
+                assert_eq!(block.take_reserved(), Some(first));
+            }
+        }
+        let almost_full = Request { want: 256, ..request(at(100, 1, 4_090), 99) };
+        assert_eq!((reserved(&almost_full).remaining(), reserved(&almost_full).last()), (5, used_up(100, 1)));
+    }
+
     #[test]
     fn is_what_the_millisecond_has_left() {
         for (sequence_id, size) in [(3_838, 256), (3_839, 256), (3_840, 255), (4_093, 2), (4_094, 1)] {
@@ -141,8 +166,10 @@ mod validity {
     fn ends_when_the_word_is_raised_by_hand() {
         let word = word_at(at(100, 1, 7));
         let wanted = Request { want: 5, ..request(at(100, 1, 7), 100) };
-        let Ok(Answer::Reserved(mut block)) = word.reserve(&wanted) else { panic!("nothing reserved") };
-        word.raise(at(100, 0, 0)).unwrap();
+        let Ok(Answer::Reserved(mut block)) = started(&word).reserve(&wanted) else {
+            panic!("nothing reserved")
+        };
+        started(&word).raise(at(100, 0, 0)).unwrap();
         assert_eq!(block.take(word.last().unwrap(), Id::MIN, 100, node(1), MAX_STEP), None);
     }
 

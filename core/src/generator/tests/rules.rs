@@ -53,10 +53,8 @@ mod a_millisecond_begins_with_the_number_drawn {
         for now in [100, 99] {
             assert_eq!(next(&drawn(500, request(at(100, 1, 7), now))), at(100, 1, 8));
             assert_eq!(next(&drawn(500, request(used_up(100, 0), now))), at(100, 1, 0));
-            let full = used_up(100, 1);
-            let waited = Request { waited_for: Some(full), ..request(full, now) };
-            assert_eq!(next(&drawn(500, waited)), at(101, 1, 0));
-            assert_eq!(answer(&drawn(500, request(full, now))), Ok(Answer::UsedUp));
+            let full = Request { paced: 100, ..request(used_up(100, 1), now) };
+            assert_eq!(next(&drawn(500, full)), at(101, 1, 0));
         }
         assert_eq!(next(&drawn(500, request(at(100, 5, 7), 100))), at(101, 1, 0));
     }
@@ -111,20 +109,65 @@ mod rule_3_the_millisecond_is_used_up {
     use super::*;
 
     #[test]
-    fn it_is_to_be_waited_for() {
-        for now in [100, 99] {
-            assert_eq!(answer(&request(used_up(100, 1), now)), Ok(Answer::UsedUp));
+    fn whoever_waits_reserves_of_the_next() {
+        let full = used_up(100, 1);
+        assert_eq!(next(&request(full, 100)), at(101, 1, 0));
+        assert_eq!(answer(&request(full, 99)), Ok(Answer::UsedUp));
+        // By the pace, where that has come further. It never jumps over a millisecond.
+        for (now, paced) in [(99, 100), (40, 100), (40, 101), (40, 5_000), (40, i64::MAX), (100, 40)] {
+            assert_eq!(next(&Request { paced, ..request(full, now) }), at(101, 1, 0));
+        }
+        for (now, paced) in [(99, 99), (40, 99), (99, 40)] {
+            assert_eq!(answer(&Request { paced, ..request(full, now) }), Ok(Answer::UsedUp));
+        }
+    }
+
+    // Nor is there more of a millisecond that was begun early.
+    #[test]
+    fn what_is_left_of_a_millisecond_is_one_ahead_at_the_most() {
+        for seen in [at(101, 1, 3), at(101, 0, 3), at(101, 0, SEQUENCE_ID_MAX)] {
+            for (now, paced, early) in
+                [(100, i64::MIN, true), (99, i64::MIN, false), (40, 100, true), (40, 99, false)]
+            {
+                let answer = answer(&Request { paced, ..request(seen, now) });
+                if early {
+                    assert!(matches!(answer, Ok(Answer::Reserved(block)) if block.last().timestamp() == 101));
+                } else {
+                    assert_eq!(answer, Ok(Answer::UsedUp));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_wait_nothing_is_early() {
+        let at_once = |seen, now, paced| Request { waits: false, paced, ..request(seen, now) };
+        let (left, full, outranked) = (at(100, 1, 7), used_up(100, 1), at(100, 9, 3));
+        for (seen, now) in [(left, 99), (full, 100), (outranked, 100), (at(100, 0, 3), 99)] {
+            assert_eq!(answer(&at_once(seen, now, i64::MIN)), Ok(Answer::UsedUp));
+            assert_eq!(answer(&at_once(seen, 40, now)), Ok(Answer::UsedUp));
+        }
+        for (seen, come, id) in
+            [(left, 100, at(100, 1, 8)), (full, 101, at(101, 1, 0)), (outranked, 101, at(101, 1, 0))]
+        {
+            assert_eq!(next(&at_once(seen, come, i64::MIN)), id);
+            assert_eq!(next(&at_once(seen, 40, come)), id);
         }
     }
 
     // The node number fell inside a millisecond: none of its numbers is above the word. A session with the lower
-    // number must not wait for one with the higher to pause, so it goes one millisecond ahead of the clock.
+    // number must not wait for one with the higher to pause, so it goes two milliseconds ahead of what has come.
     #[test]
-    fn a_lower_node_goes_one_millisecond_ahead_and_no_further() {
+    fn a_lower_node_goes_two_milliseconds_ahead_and_no_further() {
+        assert_eq!(EARLY_MS_MAX, 2);
         for node_id in [2, NODE_ID_MAX] {
             for seen in [at(100, node_id, 0), used_up(100, node_id)] {
-                assert_eq!(next(&request(seen, 100)), at(101, 1, 0));
-                assert_eq!(answer(&request(seen, 99)), Ok(Answer::UsedUp));
+                for (now, paced) in [(100, i64::MIN), (99, i64::MIN), (40, 99), (40, 100), (40, i64::MAX)] {
+                    assert_eq!(next(&Request { paced, ..request(seen, now) }), at(101, 1, 0));
+                }
+                for (now, paced) in [(98, i64::MIN), (40, 98), (98, 40)] {
+                    assert_eq!(answer(&Request { paced, ..request(seen, now) }), Ok(Answer::UsedUp));
+                }
             }
         }
     }
@@ -132,79 +175,89 @@ mod rule_3_the_millisecond_is_used_up {
     // Beside a busy session with a higher number, each millisecond has an id for the lower.
     #[test]
     fn a_lower_node_is_not_starved_by_a_busy_higher_one() {
-        let word = word_at(at(100, 9, 0));
+        let word = word_at(at(101, 9, 0));
         let higher = |now| Request { node: node(9), ..request(word.last().unwrap(), now) };
         let lower = |now| request(word.last().unwrap(), now);
         for now in 101..1_100 {
-            // The tick comes, and the busy session is always first.
-            let first = reserve_one(&word, &higher(now));
+            // The tick comes, and the busy session is always first, as often as it is given an id.
+            while let Ok(Answer::Reserved(_)) = started(&word).reserve(&higher(now)) {
+                if word.last().unwrap().timestamp() == now + 1 {
+                    break;
+                }
+            }
             let ours = reserve_one(&word, &lower(now));
-            assert!(ours > first && ours.node_id() == 1 && ours.timestamp() == now + 1);
-            assert!(reserve_one(&word, &higher(now)) > ours);
-            assert_eq!(word.reserve(&lower(now)), Ok(Answer::UsedUp));
-        }
-    }
-
-    #[test]
-    fn a_waited_for_word_steps_one_millisecond() {
-        for (seen, now) in [(used_up(100, 1), 100), (used_up(100, 1), 40), (at(100, 9, 3), 100)] {
-            let waited = Request { waited_for: Some(seen), ..request(seen, now) };
-            assert_eq!(next(&waited), at(101, 1, 0));
-        }
-    }
-
-    // Otherwise one wait would let the word run ahead again and again.
-    #[test]
-    fn a_wait_for_another_word_does_not_count() {
-        for other in [used_up(99, 1), at(100, 1, 4_094), used_up(100, 2), used_up(101, 1)] {
-            let waited = Request { waited_for: Some(other), ..request(used_up(100, 1), 100) };
-            assert_eq!(answer(&waited), Ok(Answer::UsedUp));
+            assert!(ours.node_id() == 1 && ours.timestamp() <= now + 2);
+            while let Ok(Answer::Reserved(_)) = started(&word).reserve(&higher(now)) {}
+            while let Ok(Answer::Reserved(_)) = started(&word).reserve(&lower(now)) {}
+            assert!(word.last().unwrap().timestamp() <= now + 2);
         }
     }
 
     #[test]
     fn a_wait_changes_nothing_while_ids_are_left_or_the_clock_has_passed() {
-        let (left, full) = (at(100, 1, 7), used_up(100, 1));
-        assert_eq!(next(&Request { waited_for: Some(left), ..request(left, 100) }), at(100, 1, 8));
-        assert_eq!(next(&Request { waited_for: Some(full), ..request(full, 150) }), at(150, 1, 0));
+        for waits in [false, true] {
+            assert_eq!(next(&Request { waits, ..request(at(100, 1, 7), 100) }), at(100, 1, 8));
+            assert_eq!(next(&Request { waits, ..request(used_up(100, 1), 150) }), at(150, 1, 0));
+        }
     }
 
-    // Cases 8 (after the wait the old millisecond was used again) and 9 (4,096 carried into the node).
+    // After the wait the old millisecond is not used again, and the number after the last does not carry into the node.
     #[test]
     fn many_milliseconds_full_never_repeat_nor_carry() {
-        let word = word_at(at(100, 1, 0));
-        let mut last = at(100, 1, 0);
-        let mut now = 100;
-        for _ in 0..if cfg!(miri) { 9_000 } else { 200_000 } {
-            let seen = word.last().unwrap();
-            let id = match word.reserve(&request(seen, now)).unwrap() {
-                Answer::Reserved(block) => block.last(),
-                Answer::UsedUp => {
-                    assert_eq!(last.sequence_id(), SEQUENCE_ID_MAX);
-                    now += 1;
-                    reserve_one(&word, &request(seen, now))
-                }
-                other => panic!("{other:?}"),
-            };
-            assert!(id > last);
-            assert_eq!((id.node_id(), id.timestamp()), (1, now));
-            last = id;
+        for waits in [false, true] {
+            let word = word_at(at(100, 1, 0));
+            let mut last = at(100, 1, 0);
+            let mut now = 100;
+            let early = i64::from(waits);
+            for _ in 0..if cfg!(miri) { 9_000 } else { 200_000 } {
+                let wanted = |now| Request { waits, ..request(last, now) };
+                let id = match started(&word).reserve(&wanted(now)).unwrap() {
+                    Answer::Reserved(block) => block.last(),
+                    Answer::UsedUp => {
+                        assert_eq!((last.timestamp(), last.sequence_id()), (now + early, SEQUENCE_ID_MAX));
+                        now += 1;
+                        reserve_one(&word, &wanted(now))
+                    }
+                    other => panic!("{other:?}"),
+                };
+                assert!(id > last);
+                assert_eq!(id.node_id(), 1);
+                assert!((now..=now + early).contains(&id.timestamp()));
+                last = id;
+            }
         }
     }
 
-    // Cases 17 and 24: nothing is taken from the future to go faster.
+    // Nothing is taken from the future to go faster: of the next millisecond in small portions, and of no other.
     #[test]
-    fn without_a_wait_no_number_of_tries_passes_a_standing_clock() {
-        let word = word_at(at(99, 1, 0));
-        let mut issued = 0;
-        for _ in 0..20 {
-            let wanted = Request { want: RESERVE_MAX, ..request(word.last().unwrap(), 100) };
-            if let Ok(Answer::Reserved(block)) = word.reserve(&wanted) {
-                issued += block.remaining();
+    fn no_number_of_tries_passes_a_standing_clock() {
+        for (waits, last_timestamp) in [(false, 100), (true, 101)] {
+            let word = word_at(at(99, 1, 0));
+            let mut issued = 0;
+            for _ in 0..500 {
+                let wanted = Request { waits, want: RESERVE_MAX, ..request(word.last().unwrap(), 100) };
+                if let Ok(Answer::Reserved(block)) = started(&word).reserve(&wanted) {
+                    let most = if block.last().timestamp() > 100 { RESERVE_EARLY_MAX } else { RESERVE_MAX };
+                    assert!(block.remaining() <= most);
+                    issued += block.remaining();
+                }
             }
+            assert_eq!(issued, 4_096 * (last_timestamp - 99));
+            assert_eq!(word.last(), Some(used_up(last_timestamp, 1)));
         }
-        assert_eq!(issued, 4_096);
-        assert_eq!(word.last(), Some(used_up(100, 1)));
+    }
+
+    // Also not by sessions that outrank each other in turn.
+    #[test]
+    fn nor_do_sessions_of_any_node_numbers() {
+        let word = word_at(at(100, 500, 0));
+        for turn in 0..100_000 {
+            let node = node([1, 9, 500, 1_023, 0][turn % 5]);
+            let wanted = Request { node, want: RESERVE_MAX, ..request(word.last().unwrap(), 100) };
+            let _ = started(&word).reserve(&wanted);
+        }
+        assert_eq!(word.last().unwrap().timestamp(), 100 + EARLY_MS_MAX);
+        assert!(word.last().unwrap().sequence_id() < RESERVE_EARLY_MAX);
     }
 }
 
@@ -213,15 +266,21 @@ mod rule_4_the_clock_stands_behind {
 
     #[test]
     fn as_far_as_allowed_it_goes_on() {
-        assert_eq!(next(&request(at(5_000, 1, 7), 5_000 - MAX_STEP)), at(5_000, 1, 8));
+        for now in [4_999, 5_000 - MAX_STEP] {
+            let paced = |seen, paced| Request { paced, ..request(seen, now) };
+            assert_eq!(next(&paced(at(5_000, 1, 7), 5_000)), at(5_000, 1, 8));
+            assert_eq!(next(&paced(used_up(5_000, 1), 5_000)), at(5_001, 1, 0));
+        }
     }
 
     #[test]
     fn further_it_refuses() {
         for seen in [at(5_000, 1, 7), used_up(5_000, 1), at(5_000, 0, 7), at(5_000, 2, 7)] {
-            let behind = Request { waited_for: Some(seen), ..request(seen, 5_000 - MAX_STEP - 1) };
-            let expected = GenerateError::ClockBehind { by_ms: MAX_STEP + 1, max_ms: MAX_STEP };
-            assert_eq!(answer(&behind), Err(expected));
+            for (paced, waits) in [(i64::MIN, true), (5_000, true), (i64::MAX, true), (i64::MAX, false)] {
+                let behind = Request { paced, waits, ..request(seen, 5_000 - MAX_STEP - 1) };
+                let expected = GenerateError::ClockBehind { by_ms: MAX_STEP + 1, max_ms: MAX_STEP };
+                assert_eq!(answer(&behind), Err(expected));
+            }
         }
     }
 
@@ -233,17 +292,17 @@ mod rule_4_the_clock_stands_behind {
         }
     }
 
-    // Cases 13, 14 and 16: the clock goes back five times, each time far less than allowed, and comes back.
+    // The clock goes back four times, each time far less than allowed, and comes back.
     #[test]
     fn ids_rise_through_steps_back_and_return_to_the_clock() {
         let word = word_at(at(10_000, 1, 0));
         let mut last = word.last().unwrap();
         for now in [10_001, 9_900, 9_999, 9_800, 9_990, 9_700, 10_000, 10_001, 10_002] {
-            let id = reserve_one(&word, &request(last, now));
+            let id = reserve_one(&word, &Request { paced: last.timestamp(), ..request(last, now) });
             assert!(id > last);
             last = id;
         }
-        // Case 22: what the steps cost is given back, all of it.
+        // What the steps cost is given back, all of it.
         assert_eq!(last, at(10_002, 1, 0));
     }
 
@@ -282,7 +341,7 @@ mod rule_6_the_clock_is_outside_the_format {
         assert!(answer(&request(at(0, 1, 0), 0)).is_ok());
     }
 
-    // Cases 28 and 29: at 2^41 others went on with 4096, 4096, 4096, or with negative ids.
+    // One bit further an id would be negative, or the id of another time.
     #[test]
     fn past_the_end() {
         let word = word_at(at(TIMESTAMP_MS_MAX - 1, 1, 0));
@@ -290,7 +349,7 @@ mod rule_6_the_clock_is_outside_the_format {
         assert_eq!(last, at(TIMESTAMP_MS_MAX, 1, 0));
         for now in [TIMESTAMP_MS_MAX + 1, TIMESTAMP_MS_MAX + 6, i64::MAX] {
             let refused = Err(GenerateError::PastEnd { timestamp: now });
-            assert_eq!(word.reserve(&request(last, now)), refused);
+            assert_eq!(started(&word).reserve(&request(last, now)), refused);
             assert_eq!(word.last(), Some(last));
         }
     }
@@ -301,10 +360,15 @@ mod rule_6_the_clock_is_outside_the_format {
         let highest = Request { node: node(NODE_ID_MAX), ..request(seen, TIMESTAMP_MS_MAX) };
         assert_eq!(next(&highest), Id::MAX);
         let full = Request { seen: Id::MAX, ..highest };
-        assert_eq!(answer(&full), Ok(Answer::UsedUp));
-        // There is nothing to step to, however long one waits.
-        let waited = Request { waited_for: Some(Id::MAX), ..full };
-        assert_eq!(answer(&waited), Err(GenerateError::PastEnd { timestamp: 1 << 41 }));
+        assert_eq!(answer(&Request { waits: false, ..full }), Ok(Answer::UsedUp));
+        // There is nothing to step to, however long one waits: for whoever outranks the word, either.
+        let outranked = Request { node: node(1), ..full };
+        for paced in [i64::MIN, TIMESTAMP_MS_MAX, i64::MAX] {
+            for full in [full, outranked] {
+                let refused = answer(&Request { paced, ..full });
+                assert_eq!(refused, Err(GenerateError::PastEnd { timestamp: 1 << 41 }));
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,12 @@ use super::*;
 
 #[test]
 fn a_new_word_is_not_started() {
-    assert_eq!(Word::new().last(), None);
+    let word = Word::new();
+    assert_eq!(word.last(), None);
+    assert!(word.look().is_none() && word.started().is_none());
+    assert!(word.start(at(100, 1, 0)));
+    let (started, last) = word.look().unwrap();
+    assert_eq!((started.last(), last), (at(100, 1, 0), at(100, 1, 0)));
 }
 
 mod start {
@@ -26,7 +31,7 @@ mod start {
     fn is_the_first_callers() {
         let word = word_at(at(100, 1, 0));
         for late in [at(50, 1, 0), at(200, 1, 0), Id::MIN] {
-            word.start(late);
+            assert!(!word.start(late));
             assert_eq!(word.last(), Some(at(100, 1, 0)));
         }
     }
@@ -35,13 +40,14 @@ mod start {
     #[test]
     fn issues_nothing_at_or_below_the_ceiling() {
         let ceiling = Id::last_of(5_000);
-        for now in [4_500, 4_999] {
-            assert_eq!(answer(&request(ceiling, now)), Ok(Answer::UsedUp));
-            let waited = Request { waited_for: Some(ceiling), ..request(ceiling, now) };
-            assert_eq!(next(&waited), at(5_001, 1, 0));
+        let next_at = |now, paced| answer(&Request { paced, ..request(ceiling, now) });
+        let reserved =
+            |answer| matches!(answer, Ok(Answer::Reserved(block)) if block.last() == at(5_001, 1, 0));
+        for (now, paced) in [(4_500, i64::MIN), (4_998, i64::MIN), (4_500, 4_998)] {
+            assert_eq!(next_at(now, paced), Ok(Answer::UsedUp));
         }
-        for now in [5_000, 5_001] {
-            assert_eq!(next(&request(ceiling, now)), at(5_001, 1, 0));
+        for (now, paced) in [(4_999, i64::MIN), (4_500, 4_999), (4_500, i64::MAX), (5_000, 0), (5_001, 0)] {
+            assert!(reserved(next_at(now, paced)), "{now} {paced}");
         }
     }
 }
@@ -70,7 +76,7 @@ mod ceiling {
 
     #[test]
     fn names_the_millisecond_of_the_next_id() {
-        let low = |seen, now| Request { ceiling: Id::MIN, waited_for: Some(seen), ..request(seen, now) };
+        let low = |seen: Id, now| Request { ceiling: Id::MIN, paced: seen.timestamp(), ..request(seen, now) };
         for (seen, now, timestamp) in
             [(at(100, 1, 7), 250, 250), (at(100, 1, 7), 90, 100), (used_up(100, 1), 90, 101)]
         {
@@ -82,7 +88,7 @@ mod ceiling {
     fn leaves_the_word_alone() {
         let word = word_at(at(100, 1, 6));
         let below = Request { ceiling: at(100, 1, 6), ..request(at(100, 1, 6), 200) };
-        assert!(matches!(word.reserve(&below), Ok(Answer::CeilingReached { .. })));
+        assert!(matches!(started(&word).reserve(&below), Ok(Answer::CeilingReached { .. })));
         assert_eq!(word.last(), Some(at(100, 1, 6)));
     }
 }
@@ -93,8 +99,8 @@ mod races {
     #[test]
     fn a_word_that_moved_reserves_nothing() {
         let word = word_at(at(100, 1, 8));
-        assert_eq!(word.reserve(&request(at(100, 1, 7), 100)), Ok(Answer::LostRace));
-        assert_eq!(word.reserve(&request(at(100, 1, 9), 100)), Ok(Answer::LostRace));
+        assert_eq!(started(&word).reserve(&request(at(100, 1, 7), 100)), Ok(Answer::LostRace));
+        assert_eq!(started(&word).reserve(&request(at(100, 1, 9), 100)), Ok(Answer::LostRace));
         assert_eq!(word.last(), Some(at(100, 1, 8)));
     }
 
@@ -102,14 +108,7 @@ mod races {
     #[test]
     fn nor_with_a_clock_that_has_passed_it() {
         let word = word_at(at(100, 1, 8));
-        assert_eq!(word.reserve(&request(at(100, 1, 7), 500)), Ok(Answer::LostRace));
-    }
-
-    #[test]
-    fn nor_does_a_word_that_is_not_started() {
-        let word = Word::new();
-        assert_eq!(word.reserve(&request(at(100, 1, 7), 500)), Ok(Answer::LostRace));
-        assert_eq!(word.last(), None);
+        assert_eq!(started(&word).reserve(&request(at(100, 1, 7), 500)), Ok(Answer::LostRace));
     }
 }
 
@@ -120,7 +119,7 @@ mod raise {
     fn goes_to_the_first_id_of_the_millisecond_after() {
         for id in [at(100, 0, 0), at(100, 1, 7), Id::last_of(100)] {
             let word = word_at(at(100, 1, 7));
-            assert_eq!(word.raise(id), Ok(()));
+            assert_eq!(started(&word).raise(id), Ok(()));
             assert_eq!(word.last(), Some(at(101, 0, 0)));
         }
     }
@@ -129,7 +128,7 @@ mod raise {
     fn never_lowers() {
         let word = word_at(at(100, 1, 7));
         for id in [Id::MIN, at(98, NODE_ID_MAX, SEQUENCE_ID_MAX), at(99, 0, 0)] {
-            assert_eq!(word.raise(id), Ok(()));
+            assert_eq!(started(&word).raise(id), Ok(()));
             assert_eq!(word.last(), Some(at(100, 1, 7)));
         }
     }
@@ -138,8 +137,8 @@ mod raise {
     fn leaves_nothing_at_or_below_the_id() {
         for node_id in [0, 1, NODE_ID_MAX] {
             let word = word_at(at(100, 1, 7));
-            word.raise(Id::last_of(150)).unwrap();
-            let wanted = Request { node: node(node_id), ..request(word.last().unwrap(), 120) };
+            started(&word).raise(Id::last_of(150)).unwrap();
+            let wanted = Request { node: node(node_id), paced: 150, ..request(word.last().unwrap(), 120) };
             assert!(reserve_one(&word, &wanted) > Id::last_of(150));
         }
     }
@@ -148,10 +147,10 @@ mod raise {
     fn stops_at_the_end_of_the_format() {
         let word = word_at(at(100, 1, 7));
         for id in [Id::first_of(TIMESTAMP_MS_MAX), Id::MAX] {
-            assert_eq!(word.raise(id), Err(GenerateError::PastEnd { timestamp: 1 << 41 }));
+            assert_eq!(started(&word).raise(id), Err(GenerateError::PastEnd { timestamp: 1 << 41 }));
             assert_eq!(word.last(), Some(at(100, 1, 7)));
         }
-        assert_eq!(word.raise(Id::last_of(TIMESTAMP_MS_MAX - 1)), Ok(()));
+        assert_eq!(started(&word).raise(Id::last_of(TIMESTAMP_MS_MAX - 1)), Ok(()));
         assert_eq!(word.last(), Some(at(TIMESTAMP_MS_MAX, 0, 0)));
     }
 }

@@ -102,7 +102,7 @@ static DESIGNS: [Design; 13] = [
         "snowflake_strided_next('strided')",
         [Yes, Yes, Yes, Yes, Partly],
     ),
-    Design::of(3, "Range handler", "snowflake_range_next('ids')", [Yes, Yes, Partly, Yes, No]),
+    Design::of(3, "Range handler", "sequencer_range_next('ranges')", [Yes, Yes, Partly, Yes, No]),
     Design::of(4, "Unix time, without the wait", "snowflake_unix_now()", [No, Yes, Yes, Yes, No]),
     Design::of(4, "Unix time", "snowflake_unix_next()", [Yes, Partly, Yes, Yes, Partly]),
     Design::of(5, "Snowflake", "snowflake_next()", [Yes, Yes, Yes, Yes, Partly]),
@@ -115,10 +115,10 @@ static DESIGNS: [Design; 13] = [
         ..Design::of(6, "Lamport clock", "snowflake_lamport_next('lamport')", [Yes; 5])
     },
     Design {
-        reply: "CASE WHEN snowflake_vector_observe($1::bigint)::text = '' THEN snowflake_vector_next() END",
-        comes_after: "snowflake_vector_compare($1::bigint, $2::bigint) = 'before'",
+        reply: "(SELECT event() FROM observe($1::bigint))",
+        comes_after: "snowflake_vector_compare($1::bigint, $2::bigint, 3) = 'before'",
         room: Some((VECTOR_COUNTER_MAX * NODES as u64) as f64),
-        ..Design::of(6, "Vector clock", "snowflake_vector_next()", [Yes, No, Yes, Yes, Yes])
+        ..Design::of(6, "Vector clock", "event()", [Yes, No, Yes, Yes, Yes])
     },
     Design {
         comes_after: "snowflake_truetime_compare($1::bigint, $2::bigint) <> 'after'",

@@ -2,7 +2,7 @@
 
 use postgres::Client;
 use postgres::config::Host;
-use snowflake_servers::{Cluster, ClusterBuilder, End, FakeClock};
+use snowflake_servers::{Cluster, ClusterBuilder, End, FakeClock, sql_of_designs, vector_clock};
 
 use crate::design::{APART_MS, NODES};
 
@@ -29,7 +29,8 @@ fn server(node: i64, clock: Option<&FakeClock>) -> Cluster {
 impl Fleet {
     pub fn start() -> Self {
         let coordinator = server(COORDINATOR, None);
-        coordinator.execute("postgres", "SELECT snowflake_range_create('ids', 1000)");
+        coordinator.execute("postgres", sql_of_designs("CREATE VIEW order_ranges"));
+        coordinator.execute("postgres", "ALTER SEQUENCE order_numbers INCREMENT 1000 RESTART WITH 1000");
         let config = coordinator.config("postgres");
         let [Host::Unix(socket)] = config.get_hosts() else { panic!("{config:?}") };
 
@@ -45,13 +46,13 @@ impl Fleet {
                     "CREATE SEQUENCE usual START {first} INCREMENT {NODES};
                      CREATE SEQUENCE strided;
                      CREATE SEQUENCE lamport;
-                     SELECT snowflake_vector_configure({NODES});
+                     {};
                      CREATE SERVER coordinator FOREIGN DATA WRAPPER postgres_fdw
                          OPTIONS (host '{}', port '5432', dbname 'postgres');
                      CREATE USER MAPPING FOR postgres SERVER coordinator OPTIONS (user 'postgres');
-                     CREATE SCHEMA coordinator;
-                     IMPORT FOREIGN SCHEMA public LIMIT TO (snowflake_ranges) FROM SERVER coordinator INTO coordinator;
-                     SELECT snowflake_range_attach('ids', 1000, 'coordinator.snowflake_ranges')",
+                     CREATE FOREIGN TABLE ranges (first bigint, last bigint)
+                         SERVER coordinator OPTIONS (table_name 'order_ranges')",
+                    vector_clock(NODES),
                     socket.display()
                 ),
             );

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use postgres::Client;
 use snowflake_servers::SqlError;
 
-use crate::design::{Design, Requirement, Verdict};
+use crate::design::{Design, NODES, Requirement, Verdict};
 use crate::fleet::Fleet;
 
 /// The bar of the textbook: a billion ids a day.
@@ -228,8 +228,9 @@ pub fn without_the_coordinator(fleet: &mut Fleet, designs: &[&Design], measured:
 /// What the vector clock says of two events of which neither knows the other.
 pub fn unrelated_events(fleet: &Fleet) -> String {
     let mut sessions = [fleet.connect(0), fleet.connect(1)];
-    let [a, b] = sessions.each_mut().map(|session| {
-        session.query_one("SELECT snowflake_vector_next()", &[]).expect("an id").get::<_, i64>(0)
-    });
-    sessions[0].query_one("SELECT snowflake_vector_compare($1, $2)", &[&a, &b]).expect("two ids").get(0)
+    let [a, b] = sessions
+        .each_mut()
+        .map(|session| session.query_one("SELECT event()", &[]).expect("an id").get::<_, i64>(0));
+    let compare = format!("SELECT snowflake_vector_compare($1, $2, {NODES})");
+    sessions[0].query_one(&compare, &[&a, &b]).expect("two ids").get(0)
 }
