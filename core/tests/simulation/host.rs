@@ -236,8 +236,10 @@ impl Running {
         let stack = stacks.pop().unwrap_or_else(|| DefaultStack::new(STACK_BYTES).unwrap());
         STACKS.set(stacks);
         Self(Some(Coroutine::with_stack(stack, move |world: &Yielder<i64, Ask>, _| {
-            // SAFETY: they lie still, as the caller has promised.
-            let (life, session) = unsafe { (&*life, &*session) };
+            // SAFETY: it lies still, as the caller has promised.
+            let life = unsafe { &*life };
+            // SAFETY: as above.
+            let session = unsafe { &*session };
             let host = SimulatedHost { life, world, runs_on: Cell::new(false), held: Cell::new(None) };
             run(&host, session, &set, call, error_ns)
         })))

@@ -42,6 +42,8 @@ pub struct TestHost {
     log: RefCell<Vec<Call>>,
     /// Calls since the last sleep: a driver that goes on and on without one is stuck.
     awake: Cell<usize>,
+    /// Sleeps of one call of the driver's.
+    sleeps: Cell<usize>,
     hook: RefCell<Option<Hook>>,
 }
 
@@ -65,6 +67,7 @@ impl TestHost {
             locked: Cell::new(false),
             log: RefCell::default(),
             awake: Cell::new(0),
+            sleeps: Cell::new(0),
             hook: RefCell::new(None),
         }
     }
@@ -126,6 +129,7 @@ impl TestHost {
     /// One call of the driver's, and what holds after each. A host that is left by unwinding releases the lock.
     pub fn calls<T>(&self, run: impl FnOnce() -> T) -> T {
         self.awake.set(0);
+        self.sleeps.set(0);
         let left = catch_unwind(AssertUnwindSafe(run));
         if left.is_err() {
             self.locked.set(false);
@@ -186,6 +190,8 @@ impl Host for TestHost {
         assert!(!self.locked.get(), "asleep with the raise lock");
         self.called(Call::Sleep(wait, ns));
         self.awake.set(0);
+        self.sleeps.set(self.sleeps.get() + 1);
+        assert!(self.sleeps.get() < 10_000, "the driver sleeps and sleeps");
         self.pass_ns(ns);
     }
     fn is_in_recovery(&self) -> bool {

@@ -1,6 +1,7 @@
 //! When ids are returned: never before their millisecond has come, and soon.
 
 use super::*;
+use crate::ceiling::Ceiling;
 
 /// No call takes longer on a host whose clocks go on in sleep alone.
 const MOST_NS: i64 = 2 * NS_PER_MS;
@@ -141,6 +142,38 @@ fn nor_do_ids_of_a_lower_node_number_wait_for_those_of_a_higher() {
         let client = if turn % 3 == 0 { &lower } else { &higher };
         let id = timed(&host, |host| client.next(host));
         assert!(id.timestamp() <= host.now_ms().max(START + (host.now_ms() - START) + 501));
+    }
+}
+
+// For longer than the clock may step, between any two calls, while other sessions make ids: the clock that it has read is
+// old then, and was not set back.
+#[test]
+fn a_session_that_is_put_to_sleep_is_not_refused() {
+    const ASLEEP_MS: i64 = 20 * SECOND;
+    for cache in [1, 3] {
+        for asleep_at in 0..60 {
+            let (host, Client { settings, .. }) = (TestHost::running(), Client::with_cache(cache));
+            let client = Client::with(Settings { max_clock_step_ms: ASLEEP_MS / 2, ..settings });
+            client.next(&host).unwrap();
+            let mut calls = 0;
+            host.before_each(move |host, _| {
+                calls += 1;
+                if calls == asleep_at {
+                    host.pass_ns(ASLEEP_MS * NS_PER_MS);
+                    let ceiling = Ceiling::above(host.now_ms(), DAY);
+                    host.durable.set(ceiling.id.max(host.durable.get()));
+                    host.shared.limits.publish(&ceiling);
+                    host.shared.snowflake.started().unwrap().follow(at(host.now_ms(), 1, SEQUENCE_ID_MAX));
+                }
+            });
+            // The second finds a millisecond that is used up.
+            for _ in 0..3 {
+                let id = client.next(&host).unwrap_or_else(|refusal| panic!("{asleep_at}: {refusal:?}"));
+                assert!(id.timestamp() <= host.now_ms());
+                host.shared.snowflake.started().unwrap().follow(at(host.now_ms(), 1, SEQUENCE_ID_MAX));
+            }
+            assert!(host.take_events().is_empty());
+        }
     }
 }
 
