@@ -5,6 +5,7 @@
 //! restart that is as long as the ceiling led.
 
 use super::raise::{self, Need};
+use super::reserve::Patience;
 use super::{Driver, Host, Reading, Refusal, Session, Settings, Wait, WordOf, ready};
 use crate::ceiling::LEAD_MS;
 use crate::clock_step::NS_PER_MS;
@@ -64,13 +65,11 @@ pub fn wait_until_passed<H: Host>(
     let driver = Driver { host, session, settings };
     // Also where there is nothing to wait for: below, the word is moved.
     let (word, _) = driver.look(word_of)?;
+    let mut patience = Patience::new(longest_wait_ms(settings));
     loop {
         let left_ns = left_ns(settings.epoch_ms);
         if left_ns > 0 {
-            let (by_ms, max_ms) = (left_ns / NS_PER_MS, longest_wait_ms(settings));
-            if by_ms > max_ms {
-                return Err(Refusal::WouldWaitTooLong { what: "the id to wait for", by_ms, max_ms });
-            }
+            patience.check(host, left_ns).map_err(Refusal::from).map_err(would_wait("the id to wait for"))?;
             host.sleep(Wait::Clock, left_ns.min(NS_PER_MS));
         } else if host.shared().limits.ceiling() < Id::last_of(timestamp) {
             // By the clock, which has passed the millisecond. If it has been set back since, there is more to wait for.

@@ -54,6 +54,7 @@ impl<H: Host> Driver<'_, H> {
         want: i64,
         max_behind_ms: i64,
     ) -> Result<Block, Refusal> {
+        let mut patience = Patience::new(max_behind_ms);
         loop {
             match self.attempt::<false, S>(word_of, read, want, max_behind_ms)? {
                 Attempt::Reserved { block, due } => {
@@ -63,7 +64,10 @@ impl<H: Host> Driver<'_, H> {
                     return Ok(block);
                 }
                 Attempt::Again => {}
-                Attempt::UsedUp { ns } => self.host.sleep(Wait::Clock, ns),
+                Attempt::UsedUp { ns } => {
+                    patience.check(self.host, ns)?;
+                    self.host.sleep(Wait::Clock, ns);
+                }
                 Attempt::CeilingReached { timestamp } => raise::raise(self, Need::Id(timestamp))?,
             }
         }
@@ -156,6 +160,7 @@ impl<H: Host> Driver<'_, H> {
     ) -> Result<(), Refusal> {
         let epoch_ms = self.settings.epoch_ms;
         let deadline_ns = in_ns.map(|in_ns| self.host.monotonic_ns() + in_ns);
+        let mut patience = Patience::new(max_ms);
         loop {
             let mut left_ns = (timestamp * NS_PER_MS).saturating_sub(read().since(epoch_ms));
             if let Some(deadline_ns) = deadline_ns {
@@ -164,12 +169,40 @@ impl<H: Host> Driver<'_, H> {
             if left_ns <= 0 {
                 return Ok(());
             }
-            let by_ms = left_ns / NS_PER_MS;
-            if by_ms > max_ms {
-                return Err(Refusal::Generate(GenerateError::ClockBehind { by_ms, max_ms }));
-            }
+            patience.check(self.host, left_ns)?;
             self.host.sleep(Wait::Clock, left_ns.min(NS_PER_MS));
         }
+    }
+}
+
+/// Sleeps take longer than they should, and clocks are slewed: a second more than the clock is behind is no sign of one
+/// that stands still.
+const GRACE_NS: i64 = 1_000 * NS_PER_MS;
+
+/// How long a wait may be: as far as the clock may stand behind, by the clock and, where that stands still, by the
+/// monotonic clock.
+pub(super) struct Patience {
+    max_ms: i64,
+    since_ns: Option<i64>,
+}
+
+impl Patience {
+    pub(super) fn new(max_ms: i64) -> Self {
+        Self { max_ms, since_ns: None }
+    }
+
+    /// Before a sleep, with so much left to wait for.
+    ///
+    /// # Errors
+    /// [`GenerateError::ClockBehind`] where it has been, or would be, longer than is allowed.
+    pub(super) fn check<H: Host>(&mut self, host: &H, left_ns: i64) -> Result<(), GenerateError> {
+        let now_ns = host.monotonic_ns();
+        let waited_ns = now_ns - *self.since_ns.get_or_insert(now_ns);
+        let by_ms = left_ns.max(waited_ns - GRACE_NS) / NS_PER_MS;
+        if by_ms > self.max_ms {
+            return Err(GenerateError::ClockBehind { by_ms, max_ms: self.max_ms });
+        }
+        Ok(())
     }
 }
 

@@ -188,3 +188,24 @@ fn a_wait_never_moves_the_word_above_what_is_durable() {
         assert_eq!(host.shared.truetime.last(), Some(Id::last_of(timestamp)));
     }
 }
+
+#[test]
+fn a_clock_that_stands_is_not_waited_for_for_ever() {
+    let (host, client) = (TestHost::running(), Client::new());
+    unix_id(&host, &client).unwrap();
+    host.stands.set(true);
+    for what in ["the last id of this design", "the id to wait for"] {
+        let before_ns = host.running_ns.get();
+        let refused = if what.starts_with("the last") {
+            unix_id(&host, &client).map(|_| ())
+        } else {
+            wait(&host, &client, host.now_ms() + 1)
+        };
+        let refusal = Refusal::WouldWaitTooLong { what, by_ms: LONGEST_MS + 1, max_ms: LONGEST_MS };
+        assert_eq!(refused, Err(refusal));
+        let waited_ms = (host.running_ns.get() - before_ns) / NS_PER_MS;
+        assert!((LONGEST_MS..=LONGEST_MS + 1_100).contains(&waited_ms), "{waited_ms}");
+    }
+    host.stands.set(false);
+    assert!(unix_id(&host, &client).is_ok());
+}
