@@ -128,7 +128,7 @@ pub fn clock_max_error_ms() -> Option<i64> {
     (ms != CLOCK_MAX_ERROR_OF_KERNEL).then(|| ms.into())
 }
 
-/// Defines the settings and reserves their prefix.
+/// Defines the settings and reserves their prefixes.
 pub fn define() {
     let node_given = NODE_CHECK.value_given();
     let epoch_given = EPOCH_CHECK.value_given();
@@ -194,7 +194,7 @@ pub fn define() {
         assign: None,
     });
     define_int(&Int {
-        name: c"snowflake.clock_max_error",
+        name: c"sequencer.clock_max_error",
         short: c"How wrong the clock may be, for TrueTime ids of the extension sequencer.",
         long: c"-1 asks the kernel, which knows it from the daemon that synchronises the clock.",
         variable: &CLOCK_MAX_ERROR_MS,
@@ -206,8 +206,10 @@ pub fn define() {
     });
     NODE_CHECK.distrust_a_refused_value(node_given, pg_sys::GucContext::PGC_SIGHUP);
     EPOCH_CHECK.distrust_a_refused_value(epoch_given, epoch_context);
-    // SAFETY: a C string that lives as long as the process.
-    unsafe { pg_sys::MarkGUCPrefixReserved(c"snowflake".as_ptr()) };
+    for prefix in [c"snowflake", c"sequencer"] {
+        // SAFETY: a C string that lives as long as the process.
+        unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
+    }
 }
 
 /// A setting whose default must not stand in for a value that was refused.

@@ -3,10 +3,10 @@
 use pgrx::prelude::*;
 use snowflake_core::designs::DESIGNS;
 
-/// `snowflake_designs()`: the fields of each design's ids, the highest first.
+/// `sequencer_designs()`: the fields of each design's ids, the highest first.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity, reason = "pgrx reads the names of the columns here")]
-fn snowflake_designs() -> TableIterator<
+fn sequencer_designs() -> TableIterator<
     'static,
     (
         name!(design, &'static str),

@@ -15,7 +15,7 @@ impl<T> OrRaise<T> for Result<T, DesignFieldError> {
                 PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
                 error.to_string(),
                 None,
-                Some("Pass a value within the range. snowflake_designs() lists the fields of each design."),
+                Some("Pass a value within the range. sequencer_designs() lists the fields of each design."),
             )
         })
     }
@@ -62,7 +62,7 @@ pub fn clock_not_synchronised() -> ! {
         "clock is not synchronised".to_owned(),
         Some("The kernel does not know how wrong the clock may be, so no interval can be given.".to_owned()),
         Some(
-            "Run a daemon that synchronises the clock, or set snowflake.clock_max_error to what you know its error \
+            "Run a daemon that synchronises the clock, or set sequencer.clock_max_error to what you know its error \
              to be at most.",
         ),
     )
@@ -79,7 +79,7 @@ pub fn clock_too_uncertain(uncertainty_ms: i64, max_ms: i64) -> ! {
                 .to_owned(),
         ),
         Some(
-            "Have the clock synchronised more closely, or set snowflake.clock_max_error if you know better than the \
+            "Have the clock synchronised more closely, or set sequencer.clock_max_error if you know better than the \
              kernel.",
         ),
     )

@@ -12,25 +12,25 @@ use crate::errors::OrRaise;
 use crate::settings;
 use crate::sql::row;
 
-/// The id of an event here: `snowflake_lamport_next(clock)`. It is greater than all ids that this clock has given or
+/// The id of an event here: `sequencer_lamport_next(clock)`. It is greater than all ids that this clock has given or
 /// observed before the call.
 #[pg_extern(sql = false)]
-fn snowflake_lamport_next(clock: pg_sys::Oid) -> i64 {
+fn sequencer_lamport_next(clock: pg_sys::Oid) -> i64 {
     let node = settings::node();
     let value = Counter::rising(clock).next_value_shared();
     LAMPORT.compose([value, node.get()]).or_raise().get()
 }
 
-/// `snowflake_lamport_observe(clock, id)`: an event that came from elsewhere. Every id from now on is greater.
+/// `sequencer_lamport_observe(clock, id)`: an event that came from elsewhere. Every id from now on is greater.
 #[pg_extern(sql = false)]
-fn snowflake_lamport_observe(clock: pg_sys::Oid, id: i64) {
+fn sequencer_lamport_observe(clock: pg_sys::Oid, id: i64) {
     let [value, _node] = LAMPORT.fields(Id::new(id).or_raise());
     Counter::rising(clock).raise(value);
 }
 
-/// `snowflake_lamport_decode(id)`.
+/// `sequencer_lamport_decode(id)`.
 #[pg_extern(sql = false)]
-fn snowflake_lamport_decode(
+fn sequencer_lamport_decode(
     id: i64,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "record") {

@@ -6,14 +6,14 @@ use snowflake_core::layout::Id;
 
 use crate::errors::OrRaise;
 
-/// `snowflake_scatter(id)`.
+/// `sequencer_scatter(id)`.
 #[pg_extern(sql = false)]
-fn snowflake_scatter(id: i64) -> i64 {
+fn sequencer_scatter(id: i64) -> i64 {
     designs::reversed(Id::new(id).or_raise()).get()
 }
 
-/// `snowflake_unscatter(scattered)`: the same reversal.
+/// `sequencer_unscatter(scattered)`: the same reversal.
 #[pg_extern(sql = false)]
-fn snowflake_unscatter(scattered: i64) -> i64 {
+fn sequencer_unscatter(scattered: i64) -> i64 {
     designs::reversed(Id::new(scattered).or_raise()).get()
 }

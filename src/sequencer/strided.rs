@@ -7,9 +7,9 @@ use super::counter::Counter;
 use crate::errors::OrRaise;
 use crate::settings;
 
-/// `snowflake_strided_next(sequence)`: `nextval(sequence) * 1024 + node`.
+/// `sequencer_strided_next(sequence)`: `nextval(sequence) * 1024 + node`.
 #[pg_extern(sql = false)]
-fn snowflake_strided_next(sequence: pg_sys::Oid) -> i64 {
+fn sequencer_strided_next(sequence: pg_sys::Oid) -> i64 {
     let node = settings::node();
     let value = Counter::of(sequence).next_value();
     STRIDED.compose([value, node.get()]).or_raise().get()

@@ -68,16 +68,16 @@ impl Interval {
     }
 }
 
-/// `snowflake_truetime_next()`.
+/// `sequencer_truetime_next()`.
 #[pg_extern(sql = false)]
-fn snowflake_truetime_next() -> i64 {
+fn sequencer_truetime_next() -> i64 {
     let (id, _) = generator::next_of(driver::truetime, |node| Now::read().reading(node));
     id.get()
 }
 
-/// `snowflake_truetime_wait(id)`: the commit wait. It is over when the id's interval has passed for certain.
+/// `sequencer_truetime_wait(id)`: the commit wait. It is over when the id's interval has passed for certain.
 #[pg_extern(sql = false)]
-fn snowflake_truetime_wait(id: i64) {
+fn sequencer_truetime_wait(id: i64) {
     let Interval { latest, .. } = Interval::of(id);
     generator::wait_until_passed(driver::truetime, latest, |epoch_ms| {
         let passed_ns = (i128::from(latest) + i128::from(epoch_ms) + 1) * i128::from(NS_PER_MS);
@@ -85,9 +85,9 @@ fn snowflake_truetime_wait(id: i64) {
     });
 }
 
-/// `snowflake_truetime_compare(a, b)`: by their intervals.
+/// `sequencer_truetime_compare(a, b)`: by their intervals.
 #[pg_extern(sql = false)]
-fn snowflake_truetime_compare(a: i64, b: i64) -> &'static str {
+fn sequencer_truetime_compare(a: i64, b: i64) -> &'static str {
     let (a, b) = (Interval::of(a), Interval::of(b));
     if a.is_before(&b) {
         "before"
@@ -98,18 +98,18 @@ fn snowflake_truetime_compare(a: i64, b: i64) -> &'static str {
     }
 }
 
-/// `snowflake_truetime_decode(id)`, with the epoch in force.
+/// `sequencer_truetime_decode(id)`, with the epoch in force.
 #[pg_extern(sql = false)]
-fn snowflake_truetime_decode(
+fn sequencer_truetime_decode(
     id: i64,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "record") {
-    snowflake_truetime_decode_epoch(id, generator::epoch_ms(), fcinfo)
+    sequencer_truetime_decode_epoch(id, generator::epoch_ms(), fcinfo)
 }
 
-/// `snowflake_truetime_decode(id, epoch_ms)`.
+/// `sequencer_truetime_decode(id, epoch_ms)`.
 #[pg_extern(sql = false)]
-fn snowflake_truetime_decode_epoch(
+fn sequencer_truetime_decode_epoch(
     id: i64,
     epoch_ms: i64,
     fcinfo: pg_sys::FunctionCallInfo,

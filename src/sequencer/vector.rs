@@ -37,26 +37,26 @@ fn clock_of(id: i64, nodes: i64) -> (VectorClock, i64) {
 
 /// The counters after one more event of this server.
 #[pg_extern(sql = false)]
-fn snowflake_vector_tick(counters: Array<i64>) -> Vec<i64> {
+fn sequencer_vector_tick(counters: Array<i64>) -> Vec<i64> {
     clock(counters).tick(settings::node()).or_raise().counters().to_vec()
 }
 
 /// The counters that know of what an id knows, too.
 #[pg_extern(sql = false)]
-fn snowflake_vector_merge(counters: Array<i64>, id: i64) -> Vec<i64> {
+fn sequencer_vector_merge(counters: Array<i64>, id: i64) -> Vec<i64> {
     let clock = clock(counters);
     clock.merge(&clock_of(id, clock.counters().len() as i64).0).counters().to_vec()
 }
 
 /// The id of these counters, for an event of this server.
 #[pg_extern(sql = false)]
-fn snowflake_vector_id(counters: Array<i64>) -> i64 {
+fn sequencer_vector_id(counters: Array<i64>) -> i64 {
     clock(counters).id(settings::node()).or_raise().get()
 }
 
-/// `snowflake_vector_compare(a, b, nodes)`: what is known of the order of two events.
+/// `sequencer_vector_compare(a, b, nodes)`: what is known of the order of two events.
 #[pg_extern(sql = false)]
-fn snowflake_vector_compare(a: i64, b: i64, nodes: i64) -> &'static str {
+fn sequencer_vector_compare(a: i64, b: i64, nodes: i64) -> &'static str {
     match clock_of(a, nodes).0.partial_cmp(&clock_of(b, nodes).0) {
         Some(Ordering::Less) => "before",
         Some(Ordering::Greater) => "after",
@@ -65,9 +65,9 @@ fn snowflake_vector_compare(a: i64, b: i64, nodes: i64) -> &'static str {
     }
 }
 
-/// `snowflake_vector_decode(id, nodes)`.
+/// `sequencer_vector_decode(id, nodes)`.
 #[pg_extern(sql = false)]
-fn snowflake_vector_decode(
+fn sequencer_vector_decode(
     id: i64,
     nodes: i64,
     fcinfo: pg_sys::FunctionCallInfo,
@@ -78,6 +78,6 @@ fn snowflake_vector_decode(
 
 /// The counters of a clock of so many nodes that has seen nothing.
 #[pg_extern(sql = false)]
-fn snowflake_vector_zero(nodes: i64) -> Vec<i64> {
+fn sequencer_vector_zero(nodes: i64) -> Vec<i64> {
     VectorClock::zero(nodes).or_raise().counters().to_vec()
 }

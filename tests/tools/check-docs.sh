@@ -6,7 +6,8 @@
 # Only what stands between a line "```sql" and a line "```" is run (both may be indented): "```sql no-run" is for
 # what changes the server. A file that does not create the extension itself finds it created.
 #
-# Also checks that every link to a file of the repository leads to one, and that README.md tells of every function.
+# Also checks that every link to a file of the repository leads to one, and that README.md tells of every function of
+# snowflake and docs/sequencer.md of every function of sequencer.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
@@ -61,15 +62,17 @@ done
 
 query "CREATE DATABASE $database"
 psql -X -q -v ON_ERROR_STOP=1 -d "$database" -c 'SET client_min_messages = warning' -c 'CREATE EXTENSION sequencer CASCADE'
-while read -r function; do
-    if ! grep -q "\`$function(" README.md; then
-        echo "README.md does not tell of the function $function" >&2
+while IFS='|' read -r page function; do
+    if ! grep -q "\`$function(" "$page"; then
+        echo "$page does not tell of the function $function" >&2
         failed=1
     fi
 done < <(psql -X -At -v ON_ERROR_STOP=1 -d "$database" -c "
-    SELECT DISTINCT p.proname FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-        AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('snowflake', 'sequencer'))")
+    SELECT DISTINCT CASE e.extname WHEN 'snowflake' THEN 'README.md' ELSE 'docs/sequencer.md' END, p.proname
+    FROM pg_depend d
+    JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+    JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+    WHERE d.deptype = 'e' AND e.extname IN ('snowflake', 'sequencer')")
 drop_database
 
 ((run)) || { echo "no SQL was found in the documents" >&2; exit 1; }

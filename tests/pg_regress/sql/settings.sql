@@ -1,10 +1,10 @@
 -- The settings: default, lowest, highest and one past each end of each; who may change them, and what happens then.
 SELECT snowflake_node() BETWEEN 0 AND 1023 AS loaded;
 
-SELECT name, vartype, boot_val, min_val, max_val, unit, context FROM pg_settings WHERE name LIKE 'snowflake.%' AND name <> 'snowflake.epoch' ORDER BY name COLLATE "C";
+SELECT name, vartype, boot_val, min_val, max_val, unit, context FROM pg_settings WHERE name ~ '^(snowflake|sequencer)[.]' AND name <> 'snowflake.epoch' ORDER BY name COLLATE "C";
 -- Where the library was not preloaded, the epoch can be reloaded, but stays the same once ids have been made.
 SELECT name, vartype, boot_val, context IN ('postmaster', 'sighup') AS operators_only FROM pg_settings WHERE name = 'snowflake.epoch';
-SELECT count(*) FROM pg_settings WHERE name LIKE 'snowflake.%' AND short_desc <> '';
+SELECT count(*) FROM pg_settings WHERE name ~ '^(snowflake|sequencer)[.]' AND short_desc <> '';
 
 -- snowflake.cache is everyone's own.
 SET snowflake.cache = 1;
@@ -87,8 +87,8 @@ ALTER SYSTEM SET snowflake.max_clock_step = '2147483648s';
 ALTER SYSTEM SET snowflake.max_clock_step = '-1';
 ALTER SYSTEM SET snowflake.max_clock_skew = '-1';
 ALTER SYSTEM SET snowflake.max_clock_skew = '2147483648';
-ALTER SYSTEM SET snowflake.clock_max_error = '-2';
-ALTER SYSTEM SET snowflake.clock_max_error = '2147483648';
+ALTER SYSTEM SET sequencer.clock_max_error = '-2';
+ALTER SYSTEM SET sequencer.clock_max_error = '2147483648';
 ALTER SYSTEM SET snowflake.cache = 0;
 ALTER SYSTEM SET snowflake.cache = 257;
 ALTER SYSTEM SET snowflake.sequence_spread = -1;
@@ -100,7 +100,7 @@ ALTER SYSTEM SET snowflake.sequence_spread = 1024;
 CREATE TABLE taken (n int GENERATED ALWAYS AS IDENTITY, id bigint);
 SELECT current_setting('snowflake.node') AS node, current_setting('snowflake.max_clock_step') AS max_clock_step,
     current_setting('snowflake.max_clock_skew') AS max_clock_skew, current_setting('snowflake.cache') AS cache,
-    snowflake_epoch_ms() AS epoch, current_setting('snowflake.clock_max_error') AS clock_max_error \gset before_
+    snowflake_epoch_ms() AS epoch, current_setting('sequencer.clock_max_error') AS clock_max_error \gset before_
 
 -- Case 55: node numbers of more than eight bits. Rising, whether the number grows or shrinks.
 ALTER SYSTEM SET snowflake.node = 0;
@@ -213,22 +213,22 @@ SELECT pg_reload_conf();
 \set ECHO none
 SELECT until_it_is('snowflake.max_clock_skew', :'before_max_clock_skew') \gexec
 \set ECHO all
-ALTER SYSTEM SET snowflake.clock_max_error = '0';
+ALTER SYSTEM SET sequencer.clock_max_error = '0';
 SELECT pg_reload_conf();
 \set ECHO none
-SELECT until_it_is('snowflake.clock_max_error', '0') \gexec
+SELECT until_it_is('sequencer.clock_max_error', '0') \gexec
 \set ECHO all
-SHOW snowflake.clock_max_error;
-ALTER SYSTEM SET snowflake.clock_max_error = '2147483647ms';
+SHOW sequencer.clock_max_error;
+ALTER SYSTEM SET sequencer.clock_max_error = '2147483647ms';
 SELECT pg_reload_conf();
 \set ECHO none
-SELECT until_it_is('snowflake.clock_max_error', '2147483647ms') \gexec
+SELECT until_it_is('sequencer.clock_max_error', '2147483647ms') \gexec
 \set ECHO all
-SHOW snowflake.clock_max_error;
-ALTER SYSTEM RESET snowflake.clock_max_error;
+SHOW sequencer.clock_max_error;
+ALTER SYSTEM RESET sequencer.clock_max_error;
 SELECT pg_reload_conf();
 \set ECHO none
-SELECT until_it_is('snowflake.clock_max_error', :'before_clock_max_error') \gexec
+SELECT until_it_is('sequencer.clock_max_error', :'before_clock_max_error') \gexec
 \set ECHO all
 ALTER SYSTEM SET snowflake.cache = '1';
 SELECT pg_reload_conf();

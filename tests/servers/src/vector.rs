@@ -4,13 +4,13 @@
 pub fn vector_clock(nodes: u32) -> String {
     format!(
         "CREATE TABLE clock_of_vectors (counters bigint[] NOT NULL);
-         INSERT INTO clock_of_vectors VALUES (snowflake_vector_zero({nodes}));
+         INSERT INTO clock_of_vectors VALUES (sequencer_vector_zero({nodes}));
          CREATE FUNCTION event() RETURNS bigint LANGUAGE sql BEGIN ATOMIC
-             UPDATE clock_of_vectors SET counters = snowflake_vector_tick(counters)
-                 RETURNING snowflake_vector_id(counters);
+             UPDATE clock_of_vectors SET counters = sequencer_vector_tick(counters)
+                 RETURNING sequencer_vector_id(counters);
          END;
          CREATE FUNCTION observe(id bigint) RETURNS void LANGUAGE sql BEGIN ATOMIC
-             UPDATE clock_of_vectors SET counters = snowflake_vector_merge(counters, id);
+             UPDATE clock_of_vectors SET counters = sequencer_vector_merge(counters, id);
          END"
     )
 }

@@ -37,18 +37,18 @@ fn names_in_messages() {
             assert_eq!(error.message, text, "{encoding}");
         };
         check(
-            "SELECT snowflake_lamport_next('größe')",
+            "SELECT sequencer_lamport_next('größe')",
             "55000",
             "sequence \"größe\" has INCREMENT 2, which must be 1",
         );
         check("SELECT snowflake_decode_as(1, 'größe')", "22023", "unknown layout of ids \"größe\"");
         check(
-            "SET ROLE nobody; SELECT snowflake_strided_next('größe')",
+            "SET ROLE nobody; SELECT sequencer_strided_next('größe')",
             "42501",
             "permission denied for sequence größe",
         );
         check(
-            "SELECT snowflake_strided_next('größe') FROM generate_series(1, 2)",
+            "SELECT sequencer_strided_next('größe') FROM generate_series(1, 2)",
             "2200H",
             "nextval: reached maximum value of sequence \"größe\" (2)",
         );
@@ -82,7 +82,7 @@ fn bytes_that_are_no_characters() {
     client
         .batch_execute("DO $$BEGIN EXECUTE 'CREATE SEQUENCE gr' || chr(246) || 'n INCREMENT 2'; END$$")
         .expect("made");
-    let statement = "SELECT snowflake_lamport_next(oid) FROM pg_class WHERE relname ~ '^gr.n$'";
+    let statement = "SELECT sequencer_lamport_next(oid) FROM pg_class WHERE relname ~ '^gr.n$'";
     refused(&mut client, statement).assert("55000", &["sequence \"gr\\xf6n\" has INCREMENT 2"]);
 }
 

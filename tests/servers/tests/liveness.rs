@@ -134,8 +134,8 @@ fn beside_a_session_that_takes_all_unix_times() {
     let cluster = Cluster::builder().start();
     cluster.create_extension("postgres");
     cluster.execute("postgres", "CREATE EXTENSION sequencer");
-    let greedy = "SELECT snowflake_unix_next() FROM generate_series(1, 20)";
-    assert_not_starved(&cluster, greedy, greedy, Duration::ZERO, "snowflake_unix_next()");
+    let greedy = "SELECT sequencer_unix_next() FROM generate_series(1, 20)";
+    assert_not_starved(&cluster, greedy, greedy, Duration::ZERO, "sequencer_unix_next()");
 }
 
 /// A batch of none takes nothing and leaves the block alone.

@@ -6,8 +6,8 @@ use std::thread;
 use postgres::Client;
 use snowflake_servers::{Cluster, assert_sql_error, vector_clock};
 
-const OBSERVE: &str = "SELECT snowflake_lamport_observe('clock', $1)";
-const LAMPORT: &str = "SELECT snowflake_lamport_next('clock')";
+const OBSERVE: &str = "SELECT sequencer_lamport_observe('clock', $1)";
+const LAMPORT: &str = "SELECT sequencer_lamport_next('clock')";
 
 fn server(node: i32, statements: &str) -> Cluster {
     let cluster = Cluster::builder().set("snowflake.node", &node.to_string()).start();
@@ -25,7 +25,7 @@ fn number(client: &mut Client, query: &str) -> i64 {
 #[test]
 fn lamport_observes_while_others_take_ids() {
     let cluster = server(1, "CREATE SEQUENCE clock");
-    let query = "SELECT observed, snowflake_lamport_observe('clock', observed), snowflake_lamport_next('clock') AS id
+    let query = "SELECT observed, sequencer_lamport_observe('clock', observed), sequencer_lamport_next('clock') AS id
         FROM generate_series(1, 30000) AS n,
         LATERAL (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint << 10 | 1023 + n * 0 AS observed
                  OFFSET 0) AS now";
@@ -60,7 +60,7 @@ fn a_sequence_that_is_being_altered() {
     other.batch_execute("SET statement_timeout = '100ms'").expect("set");
     assert_sql_error(other.query(LAMPORT, &[]), "57014", &[]);
     assert_sql_error(other.query(OBSERVE, &[&1_i64]), "57014", &[]);
-    one.batch_execute("SELECT snowflake_lamport_observe('clock', 1); COMMIT").expect("no deadlock");
+    one.batch_execute("SELECT sequencer_lamport_observe('clock', 1); COMMIT").expect("no deadlock");
     assert!(number(&mut other, LAMPORT) >> 10 > 100);
 }
 
@@ -73,7 +73,7 @@ fn two_servers_that_exchange_events() {
     let mut clients: Vec<Client> = servers.iter().map(|server| server.connect("postgres")).collect();
     let vector = "SELECT event()";
     let compare = |client: &mut Client, a: i64, b: i64| -> String {
-        client.query_one("SELECT snowflake_vector_compare($1, $2, 2)", &[&a, &b]).expect("comparable").get(0)
+        client.query_one("SELECT sequencer_vector_compare($1, $2, 2)", &[&a, &b]).expect("comparable").get(0)
     };
     let mut ids = HashSet::new();
     for _ in 0..20 {
@@ -128,7 +128,7 @@ fn strided_ids_of_servers_that_come_and_go() {
     for node in [1, 2, 7, 1023] {
         servers.push(server(node, "CREATE SEQUENCE numbers"));
         for server in &servers {
-            let query = "SELECT snowflake_strided_next('numbers') FROM generate_series(1, 500)";
+            let query = "SELECT sequencer_strided_next('numbers') FROM generate_series(1, 500)";
             let rows = server.connect("postgres").query(query, &[]).expect("ids");
             for row in rows {
                 assert!(ids.insert(row.get::<_, i64>(0)), "{row:?} came twice");
@@ -148,10 +148,10 @@ fn strided_ids_of_servers_that_come_and_go() {
 fn a_node_number_that_changes() {
     let cluster = server(3, "CREATE SEQUENCE numbers; CREATE SEQUENCE clock");
     let mut client = cluster.connect("postgres");
-    assert_eq!(number(&mut client, "SELECT snowflake_strided_next('numbers')"), 1024 + 3);
+    assert_eq!(number(&mut client, "SELECT sequencer_strided_next('numbers')"), 1024 + 3);
     cluster.set("snowflake.node", "4");
     cluster.reload();
-    assert_eq!(number(&mut client, "SELECT snowflake_strided_next('numbers')"), 2 * 1024 + 4);
+    assert_eq!(number(&mut client, "SELECT sequencer_strided_next('numbers')"), 2 * 1024 + 4);
     assert_eq!(number(&mut client, LAMPORT), 1024 + 4);
     // Where the clock has no counter for it, that is told.
     client.batch_execute(&vector_clock(4)).expect("a clock");

@@ -287,7 +287,7 @@ fn through_dump_and_restore() {
             "CREATE EXTENSION sequencer CASCADE; CREATE SEQUENCE ids INCREMENT 10 START 10;
              CREATE TABLE item (id bigint PRIMARY KEY DEFAULT sequencer_range_next('ids'));
              INSERT INTO item SELECT FROM generate_series(1, 25);
-             CREATE SEQUENCE clock; SELECT snowflake_lamport_observe('clock', 500 * 1024)",
+             CREATE SEQUENCE clock; SELECT sequencer_lamport_observe('clock', 500 * 1024)",
         )
         .expect("it is trusted");
     client.batch_execute(sql_of_designs("CREATE VIEW order_ranges")).expect("the view");
@@ -305,7 +305,7 @@ fn through_dump_and_restore() {
     assert_eq!(number(&mut copy, "SELECT max(id) FROM item"), 31);
     assert_eq!(number(&mut copy, "SELECT sequencer_range_next('order_ranges')"), 20_001);
     assert_eq!(number(&mut copy, "SELECT counters[1] FROM my_clock"), 4);
-    assert!(number(&mut copy, "SELECT snowflake_lamport_next('clock') / 1024") > 500);
+    assert!(number(&mut copy, "SELECT sequencer_lamport_next('clock') / 1024") > 500);
 }
 
 /// A standby hands out nothing, and says so.
@@ -317,7 +317,7 @@ fn on_a_standby() {
     primary.execute("postgres", "CREATE SEQUENCE clock");
     primary.wait_for(&standby);
     let mut client = standby.connect("postgres");
-    for query in [NEXT, "SELECT snowflake_lamport_next('clock')"] {
+    for query in [NEXT, "SELECT sequencer_lamport_next('clock')"] {
         assert_sql_error(client.query(query, &[]), "25006", &[]);
     }
     let given = number(&mut primary.connect("postgres"), NEXT);

@@ -11,13 +11,13 @@ use snowflake_servers::{
 };
 
 const EPOCH_MS: i64 = 1_288_834_974_657;
-const TRUETIME: &str = "SELECT snowflake_truetime_next() FROM generate_series(1, $1::bigint)";
-const UNIX: &str = "SELECT snowflake_unix_next() FROM generate_series(1, $1::bigint)";
+const TRUETIME: &str = "SELECT sequencer_truetime_next() FROM generate_series(1, $1::bigint)";
+const UNIX: &str = "SELECT sequencer_unix_next() FROM generate_series(1, $1::bigint)";
 /// Sessions that neither design gives blocks to.
 const SESSIONS: [i64; 6] = [1; 6];
 
 fn builder() -> ClusterBuilder {
-    Cluster::builder().set("snowflake.clock_max_error", "3ms")
+    Cluster::builder().set("sequencer.clock_max_error", "3ms")
 }
 
 fn create(cluster: &Cluster) {
@@ -29,7 +29,7 @@ fn generating<'a>(cluster: &'a Cluster, statement: &'a str) -> Generating<'a> {
 }
 
 fn truetime(client: &mut Client) -> i64 {
-    client.query_one("SELECT snowflake_truetime_next()", &[]).expect("an id").get(0)
+    client.query_one("SELECT sequencer_truetime_next()", &[]).expect("an id").get(0)
 }
 
 fn unix_ms() -> i64 {
@@ -37,7 +37,7 @@ fn unix_ms() -> i64 {
 }
 
 fn compare(client: &mut Client, a: i64, b: i64) -> String {
-    client.query_one("SELECT snowflake_truetime_compare($1, $2)", &[&a, &b]).expect("two ids").get(0)
+    client.query_one("SELECT sequencer_truetime_compare($1, $2)", &[&a, &b]).expect("two ids").get(0)
 }
 
 /// Unique and in order through crashes of every kind, after each of which the clock is set back further. Seen to fail
@@ -74,7 +74,7 @@ fn through_clock_steps_and_errors_that_change() {
     generating(&cluster, TRUETIME).run(&promise, |watch| {
         for (step, offset_ms) in [0, -300, 200, -900, 0, 5, 10, -10].into_iter().enumerate() {
             clock.set_offset_ms(offset_ms);
-            cluster.set("snowflake.clock_max_error", &format!("{}ms", step % 8));
+            cluster.set("sequencer.clock_max_error", &format!("{}ms", step % 8));
             cluster.reload();
             watch.wait_until_served();
         }
@@ -94,7 +94,7 @@ fn through_clock_steps_and_errors_that_change() {
 #[test]
 fn the_interval_holds_the_time() {
     const MADE: &str = "
-        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, snowflake_truetime_next(),
+        SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, sequencer_truetime_next(),
                floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let clock = FakeClock::new();
     let mut cluster = builder().clock(&clock).start();
@@ -132,7 +132,7 @@ fn unix_time_has_one_id_a_millisecond() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut client = cluster.connect("postgres");
-                let query = "SELECT count(snowflake_unix_next()) FROM generate_series(1, 200)";
+                let query = "SELECT count(sequencer_unix_next()) FROM generate_series(1, 200)";
                 client.query(query, &[]).expect("ids");
             });
         }
@@ -140,7 +140,7 @@ fn unix_time_has_one_id_a_millisecond() {
     let elapsed = begun.elapsed();
     assert!(elapsed >= Duration::from_millis(799), "800 ids took {elapsed:?}");
     let row = cluster.connect("postgres").query_one(
-        "SELECT abs((snowflake_unix_next() >> 10) - extract(epoch FROM clock_timestamp()) * 1000) < 100",
+        "SELECT abs((sequencer_unix_next() >> 10) - extract(epoch FROM clock_timestamp()) * 1000) < 100",
         &[],
     );
     assert!(row.expect("an id").get::<_, bool>(0), "it is not the Unix time");
@@ -161,24 +161,24 @@ fn the_kernel_says_how_wrong_the_clock_is() {
     kernel.set(KernelClock::SYNCHRONISED, 7_000);
     assert!((14..=15).contains(&uncertainty(&mut client)));
 
-    const NEXT: &str = "SELECT snowflake_truetime_next()";
+    const NEXT: &str = "SELECT sequencer_truetime_next()";
     for max_error_us in [8_000, 16_000_000, i64::MAX / 4_000] {
         kernel.set(KernelClock::SYNCHRONISED, max_error_us);
-        let texts = ["clock is uncertain by", "at most 15 ms", "snowflake.clock_max_error"];
+        let texts = ["clock is uncertain by", "at most 15 ms", "sequencer.clock_max_error"];
         assert_sql_error(client.query(NEXT, &[]), "55000", &texts);
     }
     // The state tells, or the status.
     let (state, status) = KernelClock::NOT_SYNCHRONISED;
     for unknown in [(state, 0), (0, status), (state, status), (-1, 0)] {
         kernel.set(unknown, 500);
-        let texts = ["clock is not synchronised", "snowflake.clock_max_error"];
+        let texts = ["clock is not synchronised", "sequencer.clock_max_error"];
         assert_sql_error(client.query(NEXT, &[]), "55000", &texts);
     }
     // Who knows better says so.
-    cluster.set("snowflake.clock_max_error", "2ms");
+    cluster.set("sequencer.clock_max_error", "2ms");
     cluster.reload();
     assert!((4..=5).contains(&uncertainty(&mut client)));
-    cluster.set("snowflake.clock_max_error", "8ms");
+    cluster.set("sequencer.clock_max_error", "8ms");
     cluster.reload();
     assert_sql_error(client.query(NEXT, &[]), "55000", &["clock is uncertain by 16 ms", "at most 15 ms"]);
 }
@@ -193,7 +193,7 @@ fn a_clock_far_behind_is_refused() {
     let id = truetime(&mut client);
     clock.set_offset_ms(-3_600_000);
     for statement in
-        ["SELECT snowflake_truetime_next()", "SELECT snowflake_truetime_wait(snowflake_truetime_next())"]
+        ["SELECT sequencer_truetime_next()", "SELECT sequencer_truetime_wait(sequencer_truetime_next())"]
     {
         assert_sql_error(
             client.query(statement, &[]),
@@ -202,7 +202,7 @@ fn a_clock_far_behind_is_refused() {
         );
     }
     assert_sql_error(
-        client.query("SELECT snowflake_truetime_wait($1)", &[&id]),
+        client.query("SELECT sequencer_truetime_wait($1)", &[&id]),
         "55000",
         &["behind the id to wait for"],
     );
@@ -230,7 +230,7 @@ fn after_the_commit_wait_nothing_comes_before() {
         let first = truetime(&mut clients[from]);
         let concurrent = truetime(&mut clients[to]);
         overlaps += usize::from(compare(&mut clients[0], first, concurrent) == "concurrent");
-        clients[from].query("SELECT snowflake_truetime_wait($1)", &[&first]).expect("it passes");
+        clients[from].query("SELECT sequencer_truetime_wait($1)", &[&first]).expect("it passes");
         let begun = unix_ms();
         let second = truetime(&mut clients[to]);
         assert_ne!(compare(&mut clients[0], first, second), "after", "{} and {}", show(first), show(second));
@@ -254,7 +254,7 @@ fn after_the_commit_wait_the_clock_may_go_back() {
     let mut client = cluster.connect("postgres");
     for offset_ms in [-100, -200, -300] {
         let first = truetime(&mut client);
-        client.query("SELECT snowflake_truetime_wait($1)", &[&first]).expect("it passes");
+        client.query("SELECT sequencer_truetime_wait($1)", &[&first]).expect("it passes");
         clock.set_offset_ms(offset_ms);
         let second = truetime(&mut client);
         assert_eq!(compare(&mut client, first, second), "before");
@@ -272,7 +272,7 @@ fn what_is_advanced_over_comes_before() {
     let over = last + (2_000 << 22);
     client.query("SELECT snowflake_advance($1)", &[&over]).expect("it is not too far");
     assert!(truetime(&mut client) > over);
-    let unix_ms: i64 = client.query_one("SELECT snowflake_unix_next() >> 10", &[]).expect("an id").get(0);
+    let unix_ms: i64 = client.query_one("SELECT sequencer_unix_next() >> 10", &[]).expect("an id").get(0);
     assert!(unix_ms > timestamp_of(over) + EPOCH_MS, "{unix_ms}");
 }
 
@@ -287,7 +287,7 @@ fn a_promoted_standby_waits_for_its_clock() {
     let mut client = standby.connect("postgres");
     let id = truetime(&mut primary.connect("postgres"));
     primary.wait_for(&standby);
-    assert_sql_error(client.query("SELECT snowflake_truetime_next()", &[]), "25006", &["recovery"]);
+    assert_sql_error(client.query("SELECT sequencer_truetime_next()", &[]), "25006", &["recovery"]);
     drop(primary);
     standby.promote();
     let next = truetime(&mut client);

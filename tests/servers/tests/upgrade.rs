@@ -6,7 +6,7 @@ use snowflake_servers::{Cluster, ClusterBuilder, Generating, Library, OlderVersi
 /// What an older version of each extension lacks. There is no released one yet.
 const MISSING: [(&str, &[&str]); 2] = [
     ("snowflake", &["snowflake_observe", "COMMENT ON FUNCTION snowflake_next()"]),
-    ("sequencer", &["snowflake_unscatter", "COMMENT ON FUNCTION snowflake_designs()"]),
+    ("sequencer", &["sequencer_unscatter", "COMMENT ON FUNCTION sequencer_designs()"]),
 ];
 
 /// All that an extension has in the catalogs of a database.

@@ -99,31 +99,31 @@ static DESIGNS: [Design; 13] = [
     Design::of(
         2,
         "Counter with a step of all node numbers",
-        "snowflake_strided_next('strided')",
+        "sequencer_strided_next('strided')",
         [Yes, Yes, Yes, Yes, Partly],
     ),
     Design::of(3, "Range handler", "sequencer_range_next('ranges')", [Yes, Yes, Partly, Yes, No]),
-    Design::of(4, "Unix time, without the wait", "snowflake_unix_now()", [No, Yes, Yes, Yes, No]),
-    Design::of(4, "Unix time", "snowflake_unix_next()", [Yes, Partly, Yes, Yes, Partly]),
+    Design::of(4, "Unix time, without the wait", "sequencer_unix_now()", [No, Yes, Yes, Yes, No]),
+    Design::of(4, "Unix time", "sequencer_unix_next()", [Yes, Partly, Yes, Yes, Partly]),
     Design::of(5, "Snowflake", "snowflake_next()", [Yes, Yes, Yes, Yes, Partly]),
     Design {
         reply: "snowflake_next(after => $1::bigint)",
         ..Design::of(5, "Snowflake, told of its cause", "snowflake_next(after => 1)", [Yes; 5])
     },
     Design {
-        reply: "CASE WHEN snowflake_lamport_observe('lamport', $1::bigint)::text = '' THEN snowflake_lamport_next('lamport') END",
-        ..Design::of(6, "Lamport clock", "snowflake_lamport_next('lamport')", [Yes; 5])
+        reply: "CASE WHEN sequencer_lamport_observe('lamport', $1::bigint)::text = '' THEN sequencer_lamport_next('lamport') END",
+        ..Design::of(6, "Lamport clock", "sequencer_lamport_next('lamport')", [Yes; 5])
     },
     Design {
         reply: "(SELECT event() FROM observe($1::bigint))",
-        comes_after: "snowflake_vector_compare($1::bigint, $2::bigint, 3) = 'before'",
+        comes_after: "sequencer_vector_compare($1::bigint, $2::bigint, 3) = 'before'",
         room: Some((VECTOR_COUNTER_MAX * NODES as u64) as f64),
         ..Design::of(6, "Vector clock", "event()", [Yes, No, Yes, Yes, Yes])
     },
     Design {
-        comes_after: "snowflake_truetime_compare($1::bigint, $2::bigint) <> 'after'",
+        comes_after: "sequencer_truetime_compare($1::bigint, $2::bigint) <> 'after'",
         clocks_ms: 6,
-        ..Design::of(7, "TrueTime", "snowflake_truetime_next()", [Yes; 5])
+        ..Design::of(7, "TrueTime", "sequencer_truetime_next()", [Yes; 5])
     },
-    Design::of(8, "Snowflake, scattered", "snowflake_scatter(snowflake_next())", [Yes, Yes, Yes, Yes, No]),
+    Design::of(8, "Snowflake, scattered", "sequencer_scatter(snowflake_next())", [Yes, Yes, Yes, Yes, No]),
 ];

@@ -19,7 +19,7 @@ pub struct Fleet {
 fn server(node: i64, clock: Option<&FakeClock>) -> Cluster {
     let builder = Cluster::builder()
         .set("snowflake.node", &node.to_string())
-        .set("snowflake.clock_max_error", "7ms")
+        .set("sequencer.clock_max_error", "7ms")
         .set("fsync", "on");
     let cluster = clock.into_iter().fold(builder, ClusterBuilder::clock).start();
     cluster.execute("postgres", "CREATE EXTENSION sequencer CASCADE; CREATE EXTENSION postgres_fdw");

@@ -231,6 +231,6 @@ pub fn unrelated_events(fleet: &Fleet) -> String {
     let [a, b] = sessions
         .each_mut()
         .map(|session| session.query_one("SELECT event()", &[]).expect("an id").get::<_, i64>(0));
-    let compare = format!("SELECT snowflake_vector_compare($1, $2, {NODES})");
+    let compare = format!("SELECT sequencer_vector_compare($1, $2, {NODES})");
     sessions[0].query_one(&compare, &[&a, &b]).expect("two ids").get(0)
 }

@@ -23,7 +23,7 @@ const ROLES: [&str; 4] = ["postgres", "dbo", "ext", "plain"];
 
 /// A server with the extensions in the schema `public` of the database `app`.
 fn server() -> Cluster {
-    let cluster = Cluster::builder().set("snowflake.clock_max_error", "1ms").start();
+    let cluster = Cluster::builder().set("sequencer.clock_max_error", "1ms").start();
     cluster.execute(
         "postgres",
         "CREATE ROLE dbo LOGIN; CREATE ROLE ext LOGIN; CREATE ROLE plain LOGIN; CREATE ROLE mal LOGIN",
