@@ -268,7 +268,9 @@ fn removal(description: &str) -> Option<String> {
 /// Removes all that a refusal names, and nothing else; false if something of it cannot be removed.
 fn remove(client: &mut Client, error: &SqlError) -> bool {
     let named = named(error);
-    if named.iter().any(|name| name.contains(", w") || removal(name).is_none()) {
+    // From 18 on a child's own NOT NULL, which is inherited too, cannot be dropped: only the inheritance can be ended.
+    let stays = |name: &String| name.contains(", w") || name.contains("_not_null") || removal(name).is_none();
+    if named.iter().any(stays) {
         return false;
     }
     let mut commands: Vec<String> = named.iter().filter_map(|name| removal(name)).collect();
