@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Removes one guard after the other, and looks whether the tests that are there for it fail:
-# `make mutants`. With arguments, only the mutants named:
+# Takes one guard away after the other, and looks whether a test fails: `make mutants`. With arguments, only these:
 #
-#   mutants.sh no-leap-check no-wait-event
+#   mutants.sh core no-flush no-wait-event
 #
-# A mutant is a patch in tests/mutants. Above its diff it says what it removes, and which tests of
-# a real server have to fail then (a file of tests/servers/tests without its ending, and the test):
+# "core" stands for the core, whose mutants cargo-mutants makes (.cargo/mutants.toml): the unit tests, the properties and
+# the simulation have to notice each. SIMULATION_HISTORIES (3000) shortens the simulation. Takes hours.
 #
-#   Guard: the refusal of a clock that leapt ahead further than is allowed
-#   Fails: clock_steps fifty_days_ahead_and_returned
+# The others are patches in tests/mutants: faults that only a real server shows. Above its diff each says what it
+# removes, and which tests of a real server have to fail then (a file of tests/servers/tests without its ending, and the
+# test):
 #
-# All that is built here is built from the caller's HEAD, the tests too, in a clone of its own,
-# target/mutants/tree, and installed into a private server of its own. Every test named has to pass
-# on the unchanged build first. A test that takes longer than $patience seconds counts as failed.
-# The exit status is 0 only if every test failed that has to. What the tests said is kept in
-# target/mutants/log. Takes about 45 minutes.
+#   Guard: the flush of the ceiling
+#   Fails: crash ids_that_are_only_returned
 #
-# Some guards are there on some majors only; the mutants are made for PostgreSQL 15.
+# What is built here is built from the caller's HEAD, the tests too, in a clone of its own, target/mutants/tree, and
+# installed into a private server of its own. Every test named has to pass on the unchanged build first. A test that
+# takes longer than $patience seconds counts as failed. The exit status is 0 only if every test failed that has to. What
+# the tests said is kept in target/mutants/log. The patches take about 20 minutes, and are made for PostgreSQL 15.
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$tools/setup.sh"
 . "$tools/build.sh"
@@ -92,8 +92,26 @@ remove_servers() {
     rm -rf "$servers"/{[0-9]*,clock-*,closed-*}
 }
 
-names=("$@")
-if ! ((${#names[@]})); then
+cargo_mutants_version=27.1.0
+
+# The mutants of the core.
+mutate_core() {
+    local program=$target/cargo-mutants/bin/cargo-mutants
+    if [[ $("$program" mutants --version 2>/dev/null) != "cargo-mutants $cargo_mutants_version" ]]; then
+        step "Installing cargo-mutants $cargo_mutants_version below target/ (about two minutes, once)"
+        cargo install --locked cargo-mutants --version "$cargo_mutants_version" --root "$target/cargo-mutants"
+    fi
+    SIMULATION_HISTORIES=${SIMULATION_HISTORIES:-3000} CARGO_PROFILE_TEST_OPT_LEVEL=1 \
+        "$program" mutants --package snowflake-core --output "$target/mutants-core"
+}
+
+names=()
+core=no
+for name in "$@"; do
+    if [[ $name == core ]]; then core=yes; else names+=("$name"); fi
+done
+if ! (($#)); then
+    core=yes
     for patch in "$patches"/*.patch; do
         names+=("$(basename "$patch" .patch)")
     done
@@ -106,6 +124,10 @@ for name in "${names[@]}"; do
 done
 
 cd "$project"
+if [[ $core == yes ]]; then
+    mutate_core
+    ((${#names[@]})) || exit 0
+fi
 step "Looking for what is needed"
 install_missing for-tests
 use_state_dir
