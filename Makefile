@@ -42,7 +42,7 @@ package-check: ## make, install and test the Debian package in a fresh Debian 12
 matrix: ## build and test on further PostgreSQL majors, each in a Debian root (needs root; takes long)
 	@$(tools)/matrix.sh
 
-mutants: ## remove each guard in turn and see its tests fail (MUTANTS="no-leap-check" for some of them; takes long)
+mutants: ## put in faults one by one and see a test fail (MUTANTS="core no-flush" for some; takes hours)
 	@$(tools)/mutants.sh $(MUTANTS)
 
 designs: ## compare the designs of unique ids, and write the tables of docs/designs.md

@@ -13,6 +13,6 @@ else
     # CARGO_TARGET_DIR may be shared with other projects.
     say "Only what is this project's is removed from $target."
     rm -rf "$target"/{pg,pgrx,pgrx-data,package,demo,servers,regress,regress-server,docs-server,loom,cargo-pgrx} \
-        "$target"/{mutants,mutants-servers,bench,bench-servers,soak,fuzz}
+        "$target"/{mutants,mutants-core,mutants-servers,cargo-mutants,bench,bench-servers,soak,fuzz}
     (cd "$project" && cargo clean --package snowflake --package snowflake-core --package snowflake-servers)
 fi

@@ -180,8 +180,9 @@ fn another_epoch_is_reported_once_for_each_session_and_value() {
         settings: Settings { epoch_ms, ..Client::new().settings },
     };
     let (old, new) = (set(Session::new(), 5), set(Session::new(), 6));
+    host.set_ms(START + 100);
     for _ in 0..3 {
-        assert_eq!(old.next(&host).unwrap().timestamp(), START);
+        assert_eq!(old.next(&host).unwrap().timestamp(), START + 100);
     }
     assert_eq!(host.take_events(), [waits(5)]);
     // Another session sees the same.
