@@ -109,6 +109,18 @@ mod rule_3_the_millisecond_is_used_up {
     use super::*;
 
     #[test]
+    fn where_the_node_has_no_id_left_in_it() {
+        for (seen, is_used_up) in [
+            (at(100, 0, SEQUENCE_ID_MAX), false),
+            (at(100, 1, SEQUENCE_ID_MAX - 1), false),
+            (at(100, 1, SEQUENCE_ID_MAX), true),
+            (at(100, 2, 0), true),
+        ] {
+            assert_eq!(request(seen, 90).is_used_up(), is_used_up, "{seen:?}");
+        }
+    }
+
+    #[test]
     fn whoever_waits_reserves_of_the_next() {
         let full = used_up(100, 1);
         assert_eq!(next(&request(full, 100)), at(101, 1, 0));
