@@ -1,7 +1,8 @@
 //! Designs that are bound to the clock: their ids are never dated ahead of it, and their waits end.
 
 use super::*;
-use crate::designs::UnixSeries;
+use crate::designs::{TrueTimeSeries, UnixSeries};
+use crate::generator::Series;
 
 const LONGEST_MS: i64 = 1_000 + 2 * LEAD_MS;
 
@@ -208,4 +209,17 @@ fn a_clock_that_stands_is_not_waited_for_for_ever() {
     }
     host.stands.set(false);
     assert!(unix_id(&host, &client).is_ok());
+}
+
+#[test]
+fn a_millisecond_of_a_design_begins_with_its_first_number() {
+    let (host, mut client) = (TestHost::running(), Client::new());
+    client.settings.sequence_spread = 1_023;
+    let Client { session, settings } = &client;
+    for _ in 0..100 {
+        host.pass_ns(NS_PER_MS);
+        let read = |node| Reading { unix_ns: host.wall_ns(), series: TrueTimeSeries::new(3, node).unwrap() };
+        let (id, _) = host.calls(|| next_of(&host, session, settings, truetime, read)).unwrap();
+        assert_eq!(TrueTimeSeries::sequence_id_of(id), 0);
+    }
 }
