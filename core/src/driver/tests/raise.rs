@@ -95,6 +95,16 @@ fn and_where_another_session_has_raised_it() {
 }
 
 #[test]
+fn a_ceiling_leads_by_the_time_that_the_server_has_been_up() {
+    let (host, client) = (TestHost::new(), Client::new());
+    for uptime_ms in [0, 500, LEAD_MS - 1, 2 * LEAD_MS] {
+        host.pass_ns((START + uptime_ms - host.now_ms()) * NS_PER_MS);
+        client.next(&host).unwrap();
+        assert_eq!(host.durable.get(), Ceiling::above(START + uptime_ms, uptime_ms).id);
+    }
+}
+
+#[test]
 fn a_standby_starts_nothing() {
     let (host, client) = (TestHost::new(), Client::new());
     host.in_recovery.set(true);
