@@ -73,6 +73,28 @@ fn a_clock_that_nobody_sets_has_no_steps() {
     }
 }
 
+// A machine where two readings are never close to each other has to do with the last.
+#[test]
+fn a_clock_that_is_always_read_slowly_is_read_so() {
+    let (host, client) = (TestHost::new(), Client::new());
+    host.before_each(|host, call| {
+        if call == Call::Wall {
+            host.pass_ns(2 * TOLERANCE_NS);
+        }
+    });
+    assert!(client.next(&host).is_ok());
+}
+
+#[test]
+fn a_leap_is_further_than_the_limit() {
+    let most_ns = 60 * SECOND * NS_PER_MS;
+    for (by_ns, refused) in [(most_ns, false), (most_ns + 1, true)] {
+        let (host, client) = (TestHost::running(), careful());
+        host.wall_ns.set(host.wall_ns.get() + by_ns);
+        assert_eq!(client.next(&host).is_err(), refused);
+    }
+}
+
 #[test]
 fn a_step_back_is_reported_once_and_trusted() {
     let (host, client) = (TestHost::running(), Client::new());
