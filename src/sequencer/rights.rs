@@ -11,7 +11,7 @@ const NSPOWNER: i16 = pg_sys::Anum_pg_namespace_nspowner as i16;
 const RELOWNER: i16 = pg_sys::Anum_pg_class_relowner as i16;
 const DATDBA: i16 = pg_sys::Anum_pg_database_datdba as i16;
 
-/// Refuses, as PostgreSQL does, a caller who has none of these rights on a relation that exists.
+/// Raises PostgreSQL's error unless the caller has one of these rights on a relation, which has to exist.
 pub fn check(relation: pg_sys::Oid, any_of: u32) {
     // SAFETY: a variable of the session.
     let user = unsafe { pg_sys::GetUserId() };

@@ -226,7 +226,7 @@ fn code_of_who_has_created_the_extension() {
         create_database(&cluster, &database);
         let mut ext = as_role(&cluster, &database, "ext");
         hostile::trap(&mut ext, "public");
-        attempt(&mut ext, &code.replace("TABLE_OF_NODES", "snowflake_nodes"));
+        assert_eq!(attempt(&mut ext, &code.replace("TABLE_OF_NODES", "snowflake_nodes")), "42501", "{code}");
         let mut superuser = cluster.connect(&database);
         for call in ["node_claim('one')", "node_release('one')"] {
             attempt(&mut superuser, &format!("SELECT snowflake_{call}"));
