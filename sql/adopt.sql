@@ -7,7 +7,11 @@
 --
 -- Expressions of a table are its owner's code. They are evaluated, and statements that evaluate them are planned, only
 -- when every table concerned is known to be the current user's own.
-CREATE FUNCTION snowflake_adopt(table_name regclass, column_name name, dry_run boolean DEFAULT false)
+--
+-- A statement finds a table by its name, and whoever owns a schema can rename it between two statements. So nothing is
+-- done for a caller who could become that owner, unless that is a superuser or the caller; and no function of the
+-- extension is called by its name.
+CREATE FUNCTION snowflake_adopt_before(table_name regclass, column_name name, dry_run boolean, fresh_id bigint)
 RETURNS SETOF text
 VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -15,10 +19,14 @@ SET search_path = pg_catalog, pg_temp
 SET row_security = off
 AS $adopt$
 DECLARE
-    -- The extension's schema, which may have been renamed.
-    home CONSTANT text := (
-        SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace WHERE extname = 'snowflake');
-    default_text CONSTANT text := home || '.snowflake_next()';
+    next_function CONSTANT oid := (
+        SELECT p.oid FROM pg_extension AS e
+        JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+        JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+        WHERE extname = 'snowflake' AND proname = 'snowflake_next' AND pronargs = 0);
+    default_text CONSTANT text := (
+        SELECT format('%I.snowflake_next()', nspname) FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
+        WHERE p.oid = next_function);
     my_id CONSTANT oid := quote_ident(current_user)::regrole;
     server_version CONSTANT integer := current_setting('server_version_num');
     -- The columns that hold these numbers: the one to adopt, then those that reference it, each as the topmost table
@@ -57,7 +65,8 @@ DECLARE
     highest bigint;
     lowest bigint;
     next_id bigint;
-    first_id bigint;
+    -- What snowflake_audit() takes for no id: numbers of the first hour after the epoch, 3600000 ms << 22.
+    first_id CONSTANT bigint := 15099494400000;
 BEGIN
     SELECT c.relkind, c.oid < 16384 AS system, pg_is_other_temp_schema(c.relnamespace) AS elsewhere,
             a.attnum, a.attgenerated, a.attinhcount, a.atttypid, format_type(a.atttypid, a.atttypmod) AS type
@@ -147,6 +156,22 @@ BEGIN
                         HINT = CASE WHEN pg_has_role(this.owner, CASE WHEN server_version >= 160000 THEN 'SET' ELSE 'MEMBER' END)
                             THEN format('Run SET ROLE %I first. All tables concerned must have one owner.', this.owner)
                             ELSE 'Call snowflake_adopt as the role that owns all tables concerned.' END;
+            END IF;
+            SELECT nspname, rolname AS owner INTO this
+                FROM (SELECT relnamespace AS schema_id FROM pg_class WHERE oid = ANY (members::oid[])
+                    UNION SELECT pronamespace FROM pg_proc WHERE oid = next_function) AS used
+                JOIN pg_namespace AS n ON n.oid = schema_id
+                JOIN pg_roles AS r ON r.oid = CASE n.nspowner WHEN 'pg_database_owner'::regrole
+                    THEN (SELECT datdba FROM pg_database WHERE datname = current_database()) ELSE n.nspowner END
+                WHERE NOT rolsuper AND r.oid <> my_id
+                    AND (pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))
+                ORDER BY nspname LIMIT 1;
+            IF FOUND THEN
+                RAISE EXCEPTION 'schema "%" belongs to role "%"', this.nspname, this.owner
+                    USING ERRCODE = 'insufficient_privilege',
+                        DETAIL = 'Its owner could rename it meanwhile, and have code of theirs run with your rights.',
+                        HINT = format('Connect as the role that owns the table, or give the schema to that role or to a superuser: ALTER SCHEMA %I OWNER TO ...',
+                            this.nspname);
             END IF;
             EXIT WHEN look = 2 OR dry_run;
             EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', here);
@@ -337,7 +362,7 @@ BEGIN
             WHERE coalesce(pg_get_expr(d.adbin, d.adrelid), '') NOT IN (default_text, 'snowflake_next()'));
 
     IF changes_default AND cardinality(obstacles) = 0 THEN
-        EXECUTE format('SELECT %s', default_text) INTO next_id;
+        next_id := fresh_id;
         -- Where a new row can go. Of a table without any partition nothing is known: it took no rows before.
         FOREACH here IN ARRAY target_members LOOP
             CONTINUE WHEN here <> ALL (reached);
@@ -596,7 +621,7 @@ BEGIN
                     column_name, table_name, highest, next_id
                 USING ERRCODE = 'object_not_in_prerequisite_state',
                     DETAIL = 'Ids from now on would be lower than those in the table, and could meet them.',
-                    HINT = format('If it is a snowflake id, call snowflake_advance(%s) first. If it is not, give the row another value.', highest);
+                    HINT = format('If it was stored a moment ago, try again. If it is a snowflake id of another server, call snowflake_advance(%s) first. If it is not, give the row another value.', highest);
         END IF;
     END IF;
     -- A serial's sequence, unless something outside of this column's defaults has it.
@@ -624,8 +649,14 @@ BEGIN
         RETURN NEXT statements[n];
     END LOOP;
     IF changes_default THEN
-        -- What snowflake_audit() takes for no id: numbers of the first hour after the epoch.
-        EXECUTE format('SELECT %s.snowflake_compose(3600000, 0, 0, 0)', home) INTO first_id;
+        IF NOT dry_run AND NOT EXISTS (
+            SELECT FROM pg_attrdef AS a JOIN pg_depend AS d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid
+                AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = next_function
+            WHERE adrelid = table_name AND adnum = (SELECT attnum FROM pg_attribute WHERE attrelid = table_name AND attname = column_name))
+        THEN
+            RAISE EXCEPTION 'schema of the extension snowflake was renamed while column "%" of table % was adopted', column_name, table_name
+                USING ERRCODE = 'serialization_failure', HINT = 'Try again.';
+        END IF;
         IF lowest < first_id THEN
             -- A comment, so that the lines remain a script. No name is in it, which could have a line break.
             RETURN NEXT format('-- The table has rows with numbers below %s, which are no ids. Every snowflake_min_id(...) is above them: '

@@ -1,6 +1,40 @@
 -- The end of the install script: who may do what, what each function is for, and what the operator should know
 -- before the first id.
 
+-- These are parsed here, and know the functions that they call by OID. adopt.sql and audit.sql do the work.
+
+-- The id is taken before the table is locked, and every later id is greater. Where ids have been stored while the call
+-- waited for the table, it is refused, and succeeds when it is made again.
+CREATE FUNCTION snowflake_adopt(table_name regclass, column_name name, dry_run boolean DEFAULT false)
+RETURNS SETOF text
+VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
+BEGIN ATOMIC
+    SELECT line FROM @extschema@.snowflake_adopt_before(table_name, column_name, dry_run, @extschema@.snowflake_next()) AS line;
+END;
+
+-- The lowest number that counts as an id is that of an hour after the epoch, 3600000 ms << 22, unless a time is given. The
+-- lowest id of a node has its first time.
+CREATE FUNCTION snowflake_audit(
+    table_name regclass, column_name name, since timestamptz DEFAULT NULL,
+    OUT kind text, OUT node_id integer, OUT ids bigint, OUT first_at timestamptz, OUT last_at timestamptz,
+    OUT future_ids bigint, OUT unissued_ids bigint
+) RETURNS SETOF record
+STABLE PARALLEL UNSAFE LANGUAGE sql
+BEGIN ATOMIC
+    SELECT CASE WHEN c.node OPERATOR(pg_catalog.>=) 0 THEN 'snowflake' WHEN c.node OPERATOR(pg_catalog.=) -1 THEN 'number' ELSE 'negative' END,
+        CASE WHEN c.node OPERATOR(pg_catalog.>=) 0 THEN c.node END, c.numbers,
+        CASE WHEN c.node OPERATOR(pg_catalog.>=) 0 THEN @extschema@.snowflake_decode_timestamp(c.lowest, e.epoch_ms) END,
+        CASE WHEN c.node OPERATOR(pg_catalog.>=) 0 THEN @extschema@.snowflake_decode_timestamp(c.highest, e.epoch_ms) END,
+        CASE WHEN c.node OPERATOR(pg_catalog.>=) 0 THEN c.in_future END,
+        CASE WHEN c.node OPERATOR(pg_catalog.=) s.node_id AND s.last_id IS NOT NULL THEN c.above_last WHEN c.node OPERATOR(pg_catalog.>=) 0 AND c.node OPERATOR(pg_catalog.<>) s.node_id THEN 0 END
+    FROM @extschema@.snowflake_status() AS s,
+        @extschema@.snowflake_epoch_ms() AS e (epoch_ms),
+        LATERAL @extschema@.snowflake_audit_counts(table_name, column_name,
+            coalesce(@extschema@.snowflake_min_id(since, e.epoch_ms), 15099494400000),
+            @extschema@.snowflake_max_id(pg_catalog.clock_timestamp(), e.epoch_ms), s.last_id) AS c
+    ORDER BY c.node OPERATOR(pg_catalog.<) 0, pg_catalog.abs(c.node);
+END;
+
 -- They move the generator of the whole server.
 REVOKE ALL ON FUNCTION snowflake_advance(bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION snowflake_observe(bigint) FROM PUBLIC;
@@ -93,6 +127,10 @@ COMMENT ON FUNCTION snowflake_epoch_ms() IS
 COMMENT ON FUNCTION snowflake_status() IS
     'state of this server''s generator';
 
+COMMENT ON FUNCTION snowflake_adopt_before(regclass, name, boolean, bigint) IS
+    'what snowflake_adopt() does, with an id that was taken before';
+COMMENT ON FUNCTION snowflake_audit_counts(regclass, name, bigint, bigint, bigint) IS
+    'what snowflake_audit() counts, given what tells the numbers apart';
 COMMENT ON FUNCTION snowflake_adopt(regclass, name, boolean) IS
     'makes an integer column bigint DEFAULT snowflake_next(), with the columns that reference it; returns the statements';
 COMMENT ON FUNCTION snowflake_audit(regclass, name, timestamptz) IS

@@ -22,20 +22,30 @@ DECLARE
     find CONSTANT text := format('SELECT node_id FROM %s WHERE server_name = $1', nodes);
     node integer;
 BEGIN
-    SELECT rolname, rolsuper INTO owner FROM pg_class JOIN pg_roles ON pg_roles.oid = relowner WHERE pg_class.oid = nodes;
-    IF NOT FOUND THEN
+    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = nodes) THEN
         RAISE EXCEPTION 'relation with OID % does not exist', nodes::oid
             USING ERRCODE = 'undefined_table', HINT = 'Name a table like snowflake_nodes.';
     END IF;
     -- A superuser may have given the table to somebody. Not even to read it is safe then: the owner's code is in
-    -- policies and indexes, too, and can take back what a session has given up by SET ROLE.
-    IF NOT owner.rolsuper AND EXISTS (SELECT FROM unnest(ARRAY[current_user, session_user]) AS caller
-        WHERE caller <> owner.rolname AND pg_has_role(caller, owner.rolname, 'MEMBER'))
-    THEN
-        RAISE EXCEPTION 'table % belongs to role "%"', nodes, owner.rolname
+    -- policies and indexes, too, and can take back what a session has given up by SET ROLE. The owner of the schema can
+    -- rename it between two statements, and put other objects there.
+    SELECT rolname, thing INTO owner
+        FROM pg_class AS c
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        CROSS JOIN LATERAL (VALUES (relowner, format('table %s', nodes)),
+            (CASE nspowner WHEN 'pg_database_owner'::regrole
+                THEN (SELECT datdba FROM pg_database WHERE datname = current_database()) ELSE nspowner END,
+                format('schema %I', nspname))) AS owned (by, thing)
+        JOIN pg_roles ON pg_roles.oid = owned.by
+        WHERE c.oid = nodes AND NOT rolsuper AND EXISTS (SELECT FROM unnest(ARRAY[current_user, session_user]) AS caller
+            WHERE caller <> rolname AND pg_has_role(caller, rolname, 'MEMBER'))
+        ORDER BY thing DESC LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION '% belongs to role "%"', owner.thing, owner.rolname
             USING ERRCODE = 'insufficient_privilege',
-                DETAIL = 'What the owner has added to the table would run with your rights. SET ROLE does not keep it from that.',
-                HINT = format('Connect as role "%s", or give the table to a superuser: ALTER TABLE %s OWNER TO ...', owner.rolname, nodes);
+                DETAIL = 'Code of its owner''s could run with your rights. SET ROLE does not keep it from that.',
+                HINT = format('Connect as role "%s", or give what belongs to it to a superuser: ALTER %s OWNER TO ...', owner.rolname,
+                    regexp_replace(owner.thing, '^[a-z]+', upper(split_part(owner.thing, ' ', 1))));
     END IF;
     IF NOT claim THEN
         EXECUTE format('DELETE FROM %s WHERE server_name = $1 RETURNING node_id', nodes) INTO node USING server_name;

@@ -1,4 +1,5 @@
-//! What the user reads when something is refused: the only place that knows SQLSTATEs.
+//! What the user reads when something is refused. The SQLSTATEs of the designs are in [`crate::sequencer`], those of log
+//! messages in [`crate::host`].
 //!
 //! Style: PostgreSQL's own. The primary message is lower case and names the value; DETAIL tells facts; HINT tells
 //! what to do.

@@ -64,8 +64,8 @@ impl Host for Server {
         clock::monotonic_ns()
     }
 
-    /// A signal ends the sleep, but for one that comes between the check for interrupts and the sleep, which a
-    /// millisecond delays nobody by.
+    /// A signal ends the sleep. One that arrives between the check for interrupts and the sleep is seen a millisecond later
+    /// at most.
     fn sleep(&self, wait: Wait, ns: i64) {
         let request = libc::timespec { tv_sec: 0, tv_nsec: ns };
         let start = clock::monotonic_ns();

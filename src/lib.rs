@@ -30,6 +30,12 @@ extension_sql_file!("../sql/install.sql", name = "install", finalize);
 /// Called by PostgreSQL when the library is loaded: in the postmaster where it is preloaded, else in a session.
 #[pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    // Rust would add a backtrace to each error's DETAIL, for every client to read, and take the memory for it where there
+    // may be none left.
+    for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
+        // SAFETY: a process of PostgreSQL's has one thread.
+        unsafe { std::env::remove_var(variable) };
+    }
     settings::define();
     shared::request();
 }

@@ -8,7 +8,11 @@
 //!
 //! Here an error leaves by PostgreSQL's own jump, to where it is handled. The jump runs no destructor: where one of
 //! these is called, nothing may be alive that owns something, from there up to the function that PostgreSQL has called.
-//! What pgrx has in between owns nothing.
+//!
+//! In between are frames of pgrx's wrapper (0.18.1): a `catch_unwind`, and a `PgMemoryContexts::For`, which owns nothing.
+//! `catch_unwind` keeps no state that has to be undone, and the jump only restores registers (as on every Unix that
+//! PostgreSQL runs on). The wrapper's change of the memory context is undone by PostgreSQL, which sets its own where it
+//! handles the error. Look at this again with each version of pgrx.
 
 use std::ffi::{c_char, c_int, c_long};
 

@@ -1,7 +1,7 @@
 //! The ceiling: no id above it is issued before a higher one is durable.
 //!
-//! This module decides how high a ceiling to write and when to begin. Writing it, and telling the sessions, is the
-//! extension's part. The two numbers trade a flush against a jump: a long lead means fewer flushes, a short one
+//! This module decides how high a ceiling to write and when to begin. The [host](crate::driver::Host) makes
+//! it durable; the [driver](crate::driver) publishes it. The two numbers trade a flush against a jump: a long lead means fewer flushes, a short one
 //! means that ids after a crash start less far ahead of the clock.
 
 use crate::layout::Id;

@@ -120,8 +120,8 @@ pub fn next_fast<H: Host>(host: &H, session: &Session, settings: &Settings) -> O
 /// **Guarantee.** It is greater than every id returned before the call began (with a cache of 1), is returned by no
 /// other call, and is at or below a ceiling that is durable.
 ///
-/// **Liveness.** With S sessions at work, of which each takes its steps within d, the call returns within two
-/// milliseconds and a multiple of d, for S up to 256: see [`Driver::reserve`].
+/// **Liveness.** With S sessions at work, of which each takes its steps within d, the call returns within 5 ms + 100 d,
+/// for S up to 256 (the simulation checks it): see [`Driver::reserve`].
 ///
 /// # Errors
 /// [`Refusal`]. No id is issued then.

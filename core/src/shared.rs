@@ -1,7 +1,8 @@
 //! What all sessions of a server share, apart from the lock around raising the ceiling, which is the host's.
 //!
-//! Everything is an atomic word. [`Word`] decides what is issued; [`Limits`] and [`ClockMemory`] are written by the
-//! session that holds the raise lock, except where a field says otherwise.
+//! Everything is an atomic word. [`Word`] decides what is issued. [`Limits`] are written by the session that holds the
+//! raise lock, except for the epoch. The words of [`ClockMemory`] are written by the session that first sees the clock
+//! change.
 
 use crate::ceiling::Ceiling;
 use crate::generator::Word;

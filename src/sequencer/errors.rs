@@ -208,6 +208,17 @@ pub fn no_range(relation: Shown, gave: &str) -> ! {
     )
 }
 
+/// A relation in a schema that a role owns which the caller could become.
+#[cold]
+pub fn schema_of_another(relation: Shown) -> ! {
+    raise(
+        PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("schema of relation \"{relation}\" belongs to another role"),
+        Some("Its owner could rename it meanwhile, and have code of theirs run with your rights.".to_owned()),
+        Some("Connect as another role, or give the schema to a superuser or to the owner of the relation."),
+    )
+}
+
 /// An array of counters with a NULL in it.
 #[cold]
 pub fn null_counter(node: usize) -> ! {

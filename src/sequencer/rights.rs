@@ -3,7 +3,15 @@
 
 use pgrx::prelude::*;
 
-/// Refuses, as PostgreSQL does, a caller who has none of these rights on a relation that exists.
+use super::errors;
+use crate::shown::Shown;
+
+/// PostgreSQL's catalog/pg_namespace.h, pg_class.h and pg_database.h.
+const NSPOWNER: i16 = pg_sys::Anum_pg_namespace_nspowner as i16;
+const RELOWNER: i16 = pg_sys::Anum_pg_class_relowner as i16;
+const DATDBA: i16 = pg_sys::Anum_pg_database_datdba as i16;
+
+/// Raises PostgreSQL's error unless the caller has one of these rights on a relation, which has to exist.
 pub fn check(relation: pg_sys::Oid, any_of: u32) {
     // SAFETY: a variable of the session.
     let user = unsafe { pg_sys::GetUserId() };
@@ -19,4 +27,51 @@ pub fn check(relation: pg_sys::Oid, any_of: u32) {
         // SAFETY: raises an error.
         unsafe { crate::unguarded::aclcheck_error(result, kind, name) };
     }
+}
+
+/// Refuses to read a relation by its name for a caller who could become the owner of its schema: the schema could be
+/// renamed meanwhile, and another relation be read, whose code would run with the caller's rights. The owner of the
+/// relation itself may own the schema: its code is what is called.
+pub fn check_schema(relation: pg_sys::Oid) {
+    use pg_sys::SysCacheIdentifier::{DATABASEOID, NAMESPACEOID, RELOID};
+    // SAFETY: looks into the catalog.
+    let schema = unsafe { pg_sys::get_rel_namespace(relation) };
+    let mut owner = oid_of(NAMESPACEOID, schema, NSPOWNER);
+    if owner == pg_sys::Oid::from(pg_sys::ROLE_PG_DATABASE_OWNER) {
+        // SAFETY: a variable of the session that does not change.
+        owner = oid_of(DATABASEOID, unsafe { pg_sys::MyDatabaseId }, DATDBA);
+    }
+    // SAFETY: looks into the catalog.
+    if unsafe { pg_sys::superuser_arg(owner) } || owner == oid_of(RELOID, relation, RELOWNER) {
+        return;
+    }
+
+    let callers = [
+        // SAFETY: a variable of the session.
+        unsafe { pg_sys::GetUserId() },
+        // SAFETY: as above.
+        unsafe { pg_sys::GetSessionUserId() },
+    ];
+    for caller in callers {
+        // SAFETY: looks into the catalog.
+        if caller != owner && unsafe { pg_sys::is_member_of_role(caller, owner) } {
+            errors::schema_of_another(Shown::relation(relation));
+        }
+    }
+}
+
+/// An oid from a row of a catalog's cache; 0 where there is no row.
+fn oid_of(cache: pg_sys::SysCacheIdentifier::Type, key: pg_sys::Oid, column: i16) -> pg_sys::Oid {
+    // SAFETY: the cache has one key, an oid.
+    let row = unsafe { pg_sys::SearchSysCache1(cache as i32, key.into()) };
+    if row.is_null() {
+        return pg_sys::InvalidOid;
+    }
+    let mut is_null = false;
+    // SAFETY: a row of this cache, and a column that its table has.
+    let value = unsafe { pg_sys::SysCacheGetAttr(cache as i32, row, column, &mut is_null) };
+    // SAFETY: found above, and what was read of it is a value.
+    unsafe { pg_sys::ReleaseSysCache(row) };
+    // SAFETY: the column is an oid, and never NULL.
+    unsafe { pg_sys::Oid::from_datum(value, is_null) }.unwrap_or(pg_sys::InvalidOid)
 }

@@ -38,6 +38,7 @@ impl Source {
             }
             pg_sys::RELKIND_VIEW | pg_sys::RELKIND_FOREIGN_TABLE => {
                 rights::check(relation, pg_sys::ACL_SELECT);
+                rights::check_schema(relation);
                 Self::Relation(relation)
             }
             _ => errors::no_source(Shown::relation(relation)),
@@ -71,8 +72,9 @@ impl Source {
     }
 }
 
-/// What nextval returns is the last number of the range: however the increment was before, the numbers between this and
-/// the value before it are nobody's.
+/// What nextval returns is the last number of the range. Whatever the increment was before, nobody has the numbers
+/// between the sequence's last value and this one. That does not hold for the first claim after RESTART, or after
+/// setval() with is_called = false: the range ends at the value given, and may reach below what was claimed before.
 fn next_of(counter: Counter) -> RangeInclusive<i64> {
     // The lock that the counter has keeps ALTER out to the end of the transaction, so these hold for nextval.
     let options = counter.options();

@@ -79,7 +79,7 @@ run this again."
 pin_installed_versions() {
     dpkg-query --show --showformat '${db:Status-Status} ${source:Package} ${Version}\n' |
         awk '$1 == "installed" && !seen[$2, $3]++ { printf "Package: src:%s\nPin: version %s\nPin-Priority: 1001\n\n", $2, $3 }'
-    # Ours take the place of the machine's, and go before.
+    # Ours take the place of the machine's, and override them.
     cat /etc/apt/preferences 2>/dev/null || true
 }
 

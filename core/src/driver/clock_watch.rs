@@ -19,7 +19,7 @@ const EVENT_GAP_NS: i64 = 1_000_000_000;
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 /// From a year before the format's end on, the log warns of it once a day.
 const END_WARNING_MS: i64 = 365 * MS_PER_DAY;
-/// How often two readings are tried to be taken in one millisecond, by a session that cannot be cancelled meanwhile.
+/// How many times a pair of readings is tried again, in a session that may hold the raise lock and cannot be cancelled.
 const MAX_TRIES: u32 = 1_000;
 
 /// The wall clock together with what the machine's running time says about it.

@@ -338,6 +338,9 @@ SELECT error_of($$SELECT snowflake_adopt('elsewhere', 'id')$$);
 CREATE TABLE here (id integer);
 ALTER FOREIGN TABLE elsewhere INHERIT here;
 SELECT error_of($$SELECT snowflake_adopt('here', 'id')$$);
+ALTER SCHEMA adopt OWNER TO CURRENT_USER;
+SELECT error_of($$SELECT snowflake_adopt('here', 'id')$$);
+ALTER SCHEMA adopt OWNER TO regress_snowflake_app;
 -- Without wal_level = logical it warns.
 SET client_min_messages = error;
 CREATE PUBLICATION regress_snowflake_publication FOR TABLE not_theirs WHERE (id > 5);

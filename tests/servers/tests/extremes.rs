@@ -183,7 +183,7 @@ impl Function {
             JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
             WHERE deptype = 'e' AND extname IN ('snowflake', 'sequencer')
                 AND 'internal'::regtype <> ALL (proargtypes)
-            ORDER BY proname ~ 'advance|observe|after', p.oid";
+            ORDER BY proname ~ 'advance|observe' OR coalesce('after' = ANY (proargnames), false), p.oid";
         let rows = client.query(query, &[]).expect("the catalog");
         rows.iter().map(|row| Self { name: row.get(0), types: row.get(1) }).collect()
     }

@@ -162,6 +162,60 @@ fn the_owner_of_a_database_stays_no_superuser() {
     assert_safe(&cluster);
 }
 
+/// A schema can be renamed while a call waits, and another object be found by the name: nothing is done by name for a caller
+/// who could become the schema's owner. Seen to fail: the owner of the database became a superuser in a lock's wait.
+#[test]
+fn the_owner_of_a_schema_puts_nothing_in_the_place_of_something() {
+    let cluster = server();
+    cluster.execute(
+        "app",
+        "CREATE SCHEMA theirs AUTHORIZATION dbo; CREATE VIEW theirs.ranges AS SELECT 1::bigint AS first, 9::bigint AS last;
+         CREATE TABLE theirs.mine (id integer)",
+    );
+    let mut superuser = cluster.connect("app");
+    let calls = [
+        "SELECT snowflake_adopt('own.postgres', 'id', true)",
+        "SELECT snowflake_adopt('theirs.mine', 'id', true)",
+        "SELECT snowflake_node_claim('one')",
+        "SELECT sequencer_range_next('theirs.ranges')",
+    ];
+    for call in calls {
+        assert_eq!(attempt(&mut superuser, call), "42501", "{call}");
+    }
+    cluster.execute("app", "ALTER SCHEMA public OWNER TO postgres; ALTER SCHEMA theirs OWNER TO postgres");
+    for call in calls {
+        assert_eq!(attempt(&mut superuser, call), "00000", "{call}");
+    }
+}
+
+/// A function that fits its arguments better is not called in the place of the extension's. Seen to fail: whoever may create
+/// functions in the schema became a superuser.
+#[test]
+fn overloads() {
+    let cluster = server();
+    let mut mal = as_role(&cluster, "app", "mal");
+    for name in [
+        "compose(integer, integer, integer, integer)",
+        "min_id(timestamptz, integer)",
+        "decode_node_id(integer)",
+    ] {
+        let trap = format!(
+            "CREATE FUNCTION public.snowflake_{name} RETURNS bigint LANGUAGE plpgsql AS
+             $$BEGIN RAISE EXCEPTION 'called' USING ERRCODE = 'P0004'; END$$"
+        );
+        mal.batch_execute(&trap).expect("a function");
+    }
+    cluster.execute("app", "ALTER SCHEMA public OWNER TO postgres; INSERT INTO own.postgres VALUES (1)");
+    let mut superuser = cluster.connect("app");
+    for call in [
+        "SELECT * FROM snowflake_audit('own.postgres', 'id')",
+        "SELECT snowflake_adopt('own.postgres', 'id', true)",
+        "SELECT snowflake_adopt('own.postgres', 'id')",
+    ] {
+        assert_eq!(attempt(&mut superuser, call), "00000", "{call}");
+    }
+}
+
 /// Who has created the extensions adds code to the table of the registry: nobody else's claim runs it. Seen to fail where
 /// the table was theirs.
 #[test]
@@ -172,7 +226,7 @@ fn code_of_who_has_created_the_extension() {
         create_database(&cluster, &database);
         let mut ext = as_role(&cluster, &database, "ext");
         hostile::trap(&mut ext, "public");
-        attempt(&mut ext, &code.replace("TABLE_OF_NODES", "snowflake_nodes"));
+        assert_eq!(attempt(&mut ext, &code.replace("TABLE_OF_NODES", "snowflake_nodes")), "42501", "{code}");
         let mut superuser = cluster.connect(&database);
         for call in ["node_claim('one')", "node_release('one')"] {
             attempt(&mut superuser, &format!("SELECT snowflake_{call}"));
