@@ -24,7 +24,8 @@ DROP FUNCTION with_cache();
 -- The others are the operator's: no session changes them, not even a superuser's.
 SELECT command, error_of(command) FROM unnest(ARRAY['SET snowflake.node = 2', 'SET LOCAL snowflake.node = 2', 'RESET snowflake.node',
     'SELECT set_config(''snowflake.node'', ''2'', false)', 'UPDATE pg_settings SET setting = 2 WHERE name = ''snowflake.node''',
-    'SET snowflake.max_clock_step = ''20s''', 'SET snowflake.max_clock_skew = ''20s''', 'SET snowflake.sequence_spread = 15']) AS command;
+    'SET snowflake.max_clock_step = ''20s''', 'SET snowflake.max_clock_skew = ''20s''', 'SET snowflake.sequence_spread = 15',
+    'SET sequencer.clock_max_error = ''1ms''']) AS command;
 SELECT command, substring(error_of(command) FROM '^55P02: parameter "snowflake.epoch" cannot be changed') AS error_of
 FROM unnest(ARRAY['SET snowflake.epoch = ''0''', 'SET LOCAL snowflake.epoch = ''0''', 'SELECT set_config(''snowflake.epoch'', ''0'', false)']) AS command;
 SET client_min_messages = warning;
@@ -52,8 +53,9 @@ RESET ROLE;
 ALTER ROLE regress_snowflake_user SET snowflake.cache = 8;
 DROP ROLE regress_snowflake_user;
 
--- The prefix is ours: a slip of the pen is an error.
+-- The prefixes are ours: a slip of the pen is an error.
 SELECT error_of('SET snowflake.nonsense = 1');
+SELECT error_of('SET sequencer.nonsense = 1');
 SELECT error_of('SET snowflake.nodes = 2');
 SHOW snowflake.nonsense;
 
