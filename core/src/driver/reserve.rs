@@ -175,15 +175,16 @@ impl<H: Host> Driver<'_, H> {
     }
 }
 
-/// Sleeps take longer than they should, and clocks are slewed: a second more than the clock is behind is no sign of one
-/// that stands still.
+/// Sleeps take longer than they should: a clock that has not gone on for so much longer than is allowed stands still.
 const GRACE_NS: i64 = 1_000 * NS_PER_MS;
 
-/// How long a wait may be: as far as the clock may stand behind, by the clock and, where that stands still, by the
-/// monotonic clock.
+/// How long a wait for the clock may be: as far as the clock may stand behind. One that stands still ends the wait, too,
+/// when it has lasted so long by the monotonic clock. While the clock goes on, the length of the wait says nothing: other
+/// sessions may have been faster, or this one was stopped.
 pub(super) struct Patience {
     max_ms: i64,
-    since_ns: Option<i64>,
+    /// The monotonic clock, and the wall clock, when the wait began.
+    since_ns: Option<(i64, i64)>,
 }
 
 impl Patience {
@@ -194,11 +195,14 @@ impl Patience {
     /// Before a sleep, with so much left to wait for.
     ///
     /// # Errors
-    /// [`GenerateError::ClockBehind`] where it has been, or would be, longer than is allowed.
+    /// [`GenerateError::ClockBehind`] where it would be longer than is allowed, or the clock stands still.
     pub(super) fn check<H: Host>(&mut self, host: &H, left_ns: i64) -> Result<(), GenerateError> {
-        let now_ns = host.monotonic_ns();
-        let waited_ns = now_ns - *self.since_ns.get_or_insert(now_ns);
-        let by_ms = left_ns.max(waited_ns - GRACE_NS) / NS_PER_MS;
+        let (now_ns, wall_ns) = (host.monotonic_ns(), host.wall_ns());
+        let (since_ns, wall_then_ns) = *self.since_ns.get_or_insert((now_ns, wall_ns));
+        let waited_ns = now_ns - since_ns;
+        let stands = wall_ns.saturating_sub(wall_then_ns) < waited_ns / 2;
+        let by_ns = if stands { left_ns.max(waited_ns - GRACE_NS) } else { left_ns };
+        let by_ms = by_ns / NS_PER_MS;
         if by_ms > self.max_ms {
             return Err(GenerateError::ClockBehind { by_ms, max_ms: self.max_ms });
         }
