@@ -25,12 +25,14 @@ pub use host::{Event, Host, Wait};
 pub use raise::Given;
 pub use refusal::Refusal;
 
+pub use crate::shared::{WordOf, truetime, unix};
+
 use core::cell::Cell;
 
 use crate::clock_step::NS_PER_MS;
-use crate::generator::{Block, RESERVE_MAX, Started, Word};
+use crate::generator::{Block, RESERVE_MAX, Started};
 use crate::layout::{Id, NodeId};
-use crate::shared::Shared;
+use crate::shared::snowflake;
 use crate::sync::Ordering;
 
 use reserve::Attempt;
@@ -176,23 +178,6 @@ impl Batch {
             Ok(id)
         })
     }
-}
-
-/// Which word ids are taken from.
-pub type WordOf = fn(&Shared) -> &Word;
-
-fn snowflake(shared: &Shared) -> &Word {
-    &shared.snowflake
-}
-
-/// That of the TrueTime ids.
-pub fn truetime(shared: &Shared) -> &Word {
-    &shared.truetime
-}
-
-/// That of the Unix times.
-pub fn unix(shared: &Shared) -> &Word {
-    &shared.unix
 }
 
 /// A call under way.

@@ -46,7 +46,28 @@ pub struct Shared {
     pub clock: CacheLine<ClockMemory>,
 }
 
+/// Which word ids are taken from.
+pub type WordOf = fn(&Shared) -> &Word;
+
+/// That of the snowflake ids.
+pub fn snowflake(shared: &Shared) -> &Word {
+    &shared.snowflake
+}
+
+/// That of the TrueTime ids.
+pub fn truetime(shared: &Shared) -> &Word {
+    &shared.truetime
+}
+
+/// That of the Unix times.
+pub fn unix(shared: &Shared) -> &Word {
+    &shared.unix
+}
+
 impl Shared {
+    /// All words, that of the snowflake ids last: where it is started, the others are.
+    pub const WORDS: [WordOf; 3] = [truetime, unix, snowflake];
+
     /// The state of a server that has issued nothing, made at this time of the machine's running time.
     pub fn new(machine_ns: i64) -> Self {
         Self {
@@ -59,13 +80,13 @@ impl Shared {
         }
     }
 
-    /// All words, that of the snowflake ids last.
+    /// All words, in the order of [`WORDS`](Self::WORDS).
     pub fn words(&self) -> [&Word; 3] {
-        [&self.truetime, &self.unix, &self.snowflake]
+        Self::WORDS.map(|word_of| word_of(self))
     }
 
-    /// Lets every id up to the durable ceiling count as issued, of each word. True for the one caller who has started
-    /// the word of the snowflake ids.
+    /// Starts each word at the durable ceiling, so that every id up to it counts as issued. Returns true to the one
+    /// caller that has started the word of the snowflake ids.
     pub fn start_words(&self, ceiling: Id) -> bool {
         let [.., first_of_snowflake] = self.words().map(|word| word.start(ceiling));
         first_of_snowflake

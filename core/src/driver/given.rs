@@ -3,8 +3,9 @@
 //! The ceiling is raised before the word, so that what was promised of an id holds through a crash.
 
 use super::raise::{self, Given, Need};
-use super::{Driver, Host, Refusal, Session, Settings, ready, snowflake, truetime, unix};
+use super::{Driver, Host, Refusal, Session, Settings, ready, snowflake};
 use crate::layout::Id;
+use crate::shared::Shared;
 
 /// Makes every id from now on greater than `id`, through restart and failover, and ends all sessions' blocks. So do the
 /// designs that are bound to the clock, whose ids of the same millisecond may be there with those that were loaded.
@@ -18,7 +19,7 @@ pub fn advance<H: Host>(host: &H, session: &Session, settings: &Settings, id: Id
     if driver.look(snowflake)?.1.timestamp() <= id.timestamp() {
         driver.cover(Given::Advance(id))?;
     }
-    for word_of in [truetime, unix, snowflake] {
+    for word_of in Shared::WORDS {
         driver.look(word_of)?.0.raise(id)?;
     }
     Ok(())

@@ -10,7 +10,9 @@ mod time;
 use super::*;
 use crate::ceiling::LEAD_MS;
 use crate::error::GenerateError;
+use crate::generator::Word;
 use crate::layout::{SEQUENCE_ID_MAX, TIMESTAMP_MS_MAX, compose};
+use crate::shared::Shared;
 use host::{Call, TestHost};
 
 /// The millisecond that the clock begins in. The epoch is 1970.
