@@ -3,7 +3,8 @@
 //! The wall clock is read through libc's `clock_gettime(CLOCK_REALTIME)`, which on Linux is a call into the vDSO
 //! and no system call, and which tests can move with libfaketime.
 
-const NS_PER_MS: i64 = 1_000_000;
+use snowflake_core::clock_step::NS_PER_MS;
+
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// The clock of the machine's own running time, suspension included. It never steps.

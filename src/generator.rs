@@ -1,6 +1,6 @@
 //! The generator of this server, for the SQL functions: the core's driver with this session's state and settings.
 
-use snowflake_core::driver::{self, Batch, Reading, Session, WordOf};
+use snowflake_core::driver::{self, Batch, Reading, Refusal, Session, Settings, WordOf};
 use snowflake_core::generator::Series;
 use snowflake_core::{Id, NodeId};
 
@@ -21,56 +21,54 @@ pub fn next_fast() -> Option<Id> {
     SESSION.with(|session| driver::next_fast(&server, session, &settings))
 }
 
-/// The next id.
+/// Calls the driver for this session, with the settings as they are now.
 ///
 /// # Errors
 /// Not preloaded, settings refused, in recovery, clock or epoch not to be trusted, format at its end: see
-/// [`errors`](crate::errors). No id is issued then. So do all functions here.
+/// [`errors`](crate::errors). No id is issued then. So do all functions below that call it.
+fn drive<T>(call: impl FnOnce(&Server, &Session, &Settings) -> Result<T, Refusal>) -> T {
+    let (server, settings) = (Server::get(), settings::in_force());
+    SESSION.with(|session| call(&server, session, &settings)).or_raise()
+}
+
+/// The next id.
 pub fn next() -> Id {
-    let server = Server::get();
-    SESSION.with(|session| driver::next(&server, session, &settings::in_force())).or_raise()
+    drive(driver::next)
 }
 
 /// The ids of a batch, reserved step by step as they are asked for.
 pub fn batch(n: i64) -> impl Iterator<Item = Id> {
     let mut batch = Batch::new(n);
     std::iter::from_fn(move || {
-        let server = Server::get();
-        let id = SESSION.with(|session| batch.next(&server, session, &settings::in_force()));
-        id.map(OrRaise::or_raise)
+        drive(|server, session, settings| batch.next(server, session, settings).transpose())
     })
 }
 
 /// Makes every id from now on greater than `id`, through restart and failover.
 pub fn advance(id: Id) {
-    let server = Server::get();
-    SESSION.with(|session| driver::advance(&server, session, &settings::in_force(), id)).or_raise();
+    drive(|server, session, settings| driver::advance(server, session, settings, id));
 }
 
 /// Makes every id from now on greater than `id`, whichever server made it.
 pub fn observe(id: Id) {
-    let server = Server::get();
-    SESSION.with(|session| driver::observe(&server, session, &settings::in_force(), id)).or_raise();
+    drive(|server, session, settings| driver::observe(server, session, settings, id));
 }
 
 /// The next id, greater than `after`, whichever server made that.
 pub fn next_after(after: Id) -> Id {
-    let server = Server::get();
-    SESSION.with(|session| driver::next_after(&server, session, &settings::in_force(), after)).or_raise()
+    drive(|server, session, settings| driver::next_after(server, session, settings, after))
 }
 
 /// The next id of a design that is bound to the clock, and the epoch in force.
 pub fn next_of<S: Series>(word_of: WordOf, read: impl Fn(NodeId) -> Reading<S>) -> (Id, i64) {
-    let server = Server::get();
-    SESSION.with(|session| driver::next_of(&server, session, &settings::in_force(), word_of, read)).or_raise()
+    drive(|server, session, settings| driver::next_of(server, session, settings, word_of, read))
 }
 
 /// Waits until a millisecond has passed: see [`driver::wait_until_passed`].
 pub fn wait_until_passed(word_of: WordOf, timestamp: i64, left_ns: impl Fn(i64) -> i64) {
-    let (server, settings) = (Server::get(), settings::in_force());
-    SESSION
-        .with(|session| driver::wait_until_passed(&server, session, &settings, word_of, timestamp, left_ns))
-        .or_raise();
+    drive(|server, session, settings| {
+        driver::wait_until_passed(server, session, settings, word_of, timestamp, left_ns)
+    });
 }
 
 /// The epoch in force: that of this server's run where ids have been generated, else the one that is set.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 use pgrx::prelude::*;
 use pgrx::{PgSqlErrorCode, check_for_interrupts};
+use snowflake_core::clock_step::NS_PER_MS;
 use snowflake_core::driver::{Event, Host, Wait};
 use snowflake_core::{Id, Shared};
 
@@ -21,8 +22,6 @@ use crate::{clock, errors};
 /// The replication origin: the last id that `pg_replication_origin_create` would hand out (65535 means "do not
 /// replicate"). CREATE EXTENSION refuses where somebody has it.
 pub const ORIGIN: pg_sys::RepOriginId = 65_534;
-
-const NS_PER_MS: i64 = 1_000_000;
 
 /// This server, as a session sees it.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use snowflake_core::designs::VALUE_MAX;
 
+use super::catalog::{self, kind_of};
 use super::{errors, rights};
 use crate::shown::Shown;
 use crate::unguarded;
@@ -39,21 +40,16 @@ impl Counter {
     /// 42501 without the right to `nextval`, 55000 for an unlogged and a temporary sequence, 42809 and 42P01 for what is
     /// none.
     pub fn of(sequence: pg_sys::Oid) -> Self {
-        // SAFETY: looks into the catalog, and returns 0 where there is nothing.
-        let kind = || unsafe { pg_sys::get_rel_relkind(sequence) } as u8;
-        match kind() {
-            0 => errors::no_relation(sequence.to_u32()),
-            pg_sys::RELKIND_SEQUENCE => {}
-            _ => errors::no_sequence(Shown::relation(sequence)),
+        if kind_of(sequence) != pg_sys::RELKIND_SEQUENCE {
+            errors::no_sequence(Shown::relation(sequence));
         }
-        // Before the lock: who has no right makes nobody wait.
+        // Before the lock, so that a caller without the right makes no session wait.
         rights::check(sequence, pg_sys::ACL_USAGE | pg_sys::ACL_UPDATE);
         // As nextval does. First, so that whoever waits for the sequence itself does not hold our lock.
         // SAFETY: of a relation that was dropped there is nothing to lock.
         unsafe { pg_sys::LockRelationOid(sequence, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE) };
-        if kind() == 0 {
-            errors::no_relation(sequence.to_u32());
-        }
+        // It may have been dropped meanwhile.
+        kind_of(sequence);
         let counter = Self(sequence);
         // SAFETY: as above.
         let persistence = unsafe { pg_sys::get_rel_persistence(sequence) } as u8;
@@ -159,9 +155,9 @@ impl Counter {
 
     /// What its options are now.
     pub fn options(self) -> Options {
-        let catalog = pg_sys::SysCacheIdentifier::SEQRELID as i32;
+        let catalog = pg_sys::SysCacheIdentifier::SEQRELID;
         let [increment, min, cache, cycle] =
-            columns(catalog, self.0, [SEQINCREMENT, SEQMIN, SEQCACHE, SEQCYCLE]);
+            self.columns(catalog, [SEQINCREMENT, SEQMIN, SEQCACHE, SEQCYCLE]);
         Options {
             increment: increment.value() as i64,
             min: min.value() as i64,
@@ -172,8 +168,16 @@ impl Counter {
 
     /// The file that it is in: every change of an option but OWNED BY makes a new one.
     pub fn file(self) -> pg_sys::Oid {
-        let [file] = columns(pg_sys::SysCacheIdentifier::RELOID as i32, self.0, [RELFILENODE]);
+        let [file] = self.columns(pg_sys::SysCacheIdentifier::RELOID, [RELFILENODE]);
         pg_sys::Oid::from(file.value() as u32)
+    }
+
+    fn columns<const N: usize>(
+        self,
+        cache: pg_sys::SysCacheIdentifier::Type,
+        numbers: [i16; N],
+    ) -> [pg_sys::Datum; N] {
+        catalog::columns(cache, self.0, numbers).expect("a sequence that is locked has rows in both catalogs")
     }
 
     /// Its name, for a message.
@@ -188,19 +192,4 @@ pub struct Options {
     pub min: i64,
     pub cache: i64,
     pub cycle: bool,
-}
-
-/// Columns of the row that a catalog has of a locked sequence, which are passed by value and never NULL.
-fn columns<const N: usize>(catalog: i32, relation: pg_sys::Oid, numbers: [i16; N]) -> [pg_sys::Datum; N] {
-    // SAFETY: the caches of both catalogs have one key, an oid.
-    let row = unsafe { pg_sys::SearchSysCache1(catalog, relation.into()) };
-    assert!(!row.is_null(), "a sequence has rows in both catalogs");
-    let values = numbers.map(|number| {
-        let mut is_null = false;
-        // SAFETY: a row of this catalog, and a column that its table has.
-        unsafe { pg_sys::SysCacheGetAttr(catalog, row, number, &mut is_null) }
-    });
-    // SAFETY: found above, and what was read of it are values.
-    unsafe { pg_sys::ReleaseSysCache(row) };
-    values
 }

@@ -3,6 +3,7 @@
 //! They are in this library and not in the extension `snowflake`: `sql = false` keeps them out of its script, and the
 //! files of `sql/sequencer/` declare them. As everywhere, PostgreSQL knows a function by its Rust name.
 
+mod catalog;
 mod clock_error;
 mod counter;
 mod designs;

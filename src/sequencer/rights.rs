@@ -3,7 +3,7 @@
 
 use pgrx::prelude::*;
 
-use super::errors;
+use super::{catalog, errors};
 use crate::shown::Shown;
 
 /// PostgreSQL's catalog/pg_namespace.h, pg_class.h and pg_database.h.
@@ -62,16 +62,6 @@ pub fn check_schema(relation: pg_sys::Oid) {
 
 /// An oid from a row of a catalog's cache; 0 where there is no row.
 fn oid_of(cache: pg_sys::SysCacheIdentifier::Type, key: pg_sys::Oid, column: i16) -> pg_sys::Oid {
-    // SAFETY: the cache has one key, an oid.
-    let row = unsafe { pg_sys::SearchSysCache1(cache as i32, key.into()) };
-    if row.is_null() {
-        return pg_sys::InvalidOid;
-    }
-    let mut is_null = false;
-    // SAFETY: a row of this cache, and a column that its table has.
-    let value = unsafe { pg_sys::SysCacheGetAttr(cache as i32, row, column, &mut is_null) };
-    // SAFETY: found above, and what was read of it is a value.
-    unsafe { pg_sys::ReleaseSysCache(row) };
-    // SAFETY: the column is an oid, and never NULL.
-    unsafe { pg_sys::Oid::from_datum(value, is_null) }.unwrap_or(pg_sys::InvalidOid)
+    catalog::columns(cache, key, [column])
+        .map_or(pg_sys::InvalidOid, |[value]| pg_sys::Oid::from(value.value() as u32))
 }

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use pgrx::prelude::*;
 
+use super::catalog::kind_of;
 use super::counter::Counter;
 use super::{errors, rights};
 use crate::shown::Shown;
@@ -29,9 +30,7 @@ impl Source {
     /// 42501 without the right, 42P01 where there is no such relation, 42809 for one that is no source, 55000 for an
     /// unlogged or a temporary sequence.
     pub fn open(relation: pg_sys::Oid) -> Self {
-        // SAFETY: looks into the catalog, and returns 0 where there is nothing.
-        match unsafe { pg_sys::get_rel_relkind(relation) } as u8 {
-            0 => errors::no_relation(relation.to_u32()),
+        match kind_of(relation) {
             pg_sys::RELKIND_SEQUENCE => {
                 let counter = Counter::of(relation);
                 Self::Sequence { counter, file: counter.file() }
@@ -92,10 +91,8 @@ fn next_of(counter: Counter) -> RangeInclusive<i64> {
 fn read(relation: pg_sys::Oid) -> RangeInclusive<i64> {
     // SAFETY: as the query does; of a relation that does not exist there is nothing to lock.
     unsafe { pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-    // SAFETY: looks into the catalog.
-    if unsafe { pg_sys::get_rel_relkind(relation) } == 0 {
-        errors::no_relation(relation.to_u32());
-    }
+    // It may have been dropped meanwhile.
+    kind_of(relation);
     if !COLUMNS.iter().all(|column| is_bigint(relation, column)) {
         errors::no_columns(Shown::relation(relation));
     }

@@ -5,6 +5,7 @@
 
 use pgrx::prelude::*;
 use snowflake_core::NodeId;
+use snowflake_core::clock_step::NS_PER_MS;
 use snowflake_core::designs::{TRUETIME, TrueTimeSeries};
 use snowflake_core::driver::{self, Reading};
 use snowflake_core::layout::Id;
@@ -15,7 +16,6 @@ use crate::sql::{row, timestamptz_of_us};
 use crate::{clock, generator};
 
 const NS_PER_US: i64 = 1_000;
-const NS_PER_MS: i64 = 1_000_000;
 const US_PER_MS: i64 = 1_000;
 
 /// The interval that the present lies in, in Unix nanoseconds.
