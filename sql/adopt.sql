@@ -65,6 +65,8 @@ DECLARE
     highest bigint;
     lowest bigint;
     next_id bigint;
+    -- The SQLSTATEs of errors that are not the fault of the expression that was evaluated.
+    not_its_fault CONSTANT text := '^(40|53|55P03|57|58|XX)';
     -- What snowflake_audit() takes for no id: numbers of the first hour after the epoch, 3600000 ms << 22.
     first_id CONSTANT bigint := 15099494400000;
 BEGIN
@@ -400,7 +402,7 @@ BEGIN
                             -- The expression is one of other columns as well.
                             accepts := true;
                         WHEN OTHERS THEN
-                            IF SQLSTATE ~ '^(40|53|55P03|57|58|XX)' THEN
+                            IF SQLSTATE ~ not_its_fault THEN
                                 RAISE;
                             END IF;
                             accepts := false;
@@ -545,8 +547,7 @@ BEGIN
                     END IF;
                 END IF;
             EXCEPTION WHEN OTHERS THEN
-                -- What is not the expression's fault is not taken for it.
-                IF SQLSTATE ~ '^(40|53|55P03|57|58|XX)' THEN
+                IF SQLSTATE ~ not_its_fault THEN
                     RAISE;
                 END IF;
                 words := left(SQLERRM, 100);
@@ -572,7 +573,7 @@ BEGIN
                         -- It is one of other columns as well.
                         accepts := true;
                     WHEN OTHERS THEN
-                        IF SQLSTATE ~ '^(40|53|55P03|57|58|XX)' THEN
+                        IF SQLSTATE ~ not_its_fault THEN
                             RAISE;
                         END IF;
                         accepts := this.of_row AND SQLSTATE <> '22003';
