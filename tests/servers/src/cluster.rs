@@ -371,9 +371,18 @@ impl Cluster {
 
     /// A session in a database, as the superuser.
     pub fn connect(&self, database: &str) -> Client {
-        self.config(database).connect(NoTls).unwrap_or_else(|error| {
-            panic!("cannot connect to {database}: {error:?}\n{}", self.log_tail());
-        })
+        self.connect_by(&self.config(database))
+    }
+
+    /// A session of a role in a database.
+    pub fn connect_as(&self, role: &str, database: &str) -> Client {
+        self.connect_by(self.config(database).user(role))
+    }
+
+    fn connect_by(&self, config: &Config) -> Client {
+        config
+            .connect(NoTls)
+            .unwrap_or_else(|error| panic!("cannot connect by {config:?}: {error:?}\n{}", self.log_tail()))
     }
 
     /// Runs statements in a session of their own.
@@ -425,6 +434,18 @@ impl Cluster {
                 .env("PGUSER", "postgres")
                 .env("PGDATABASE", "postgres"),
         )
+    }
+
+    /// Copies what is in a database into an empty one, by the pg_dump and psql of a role. Returns the dump.
+    ///
+    /// # Panics
+    /// Where one of them fails.
+    pub fn dump_and_restore(&self, role: &str, original: &str, copy: &str) -> String {
+        let dump = self.run("pg_dump", &["--username", role, original]);
+        let file = self.write_file("dump.sql", &dump);
+        let file = file.to_str().expect("paths of tests are UTF-8");
+        self.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "--username", role, "-d", copy, "-f", file]);
+        dump
     }
 
     /// A command that runs the statements on its standard input on this server, which is stopped, without a

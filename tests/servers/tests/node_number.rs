@@ -130,7 +130,7 @@ fn only_the_operator_sets_it() {
     let cluster = Cluster::builder().start();
     cluster.create_extension("postgres");
     cluster.execute("postgres", "CREATE ROLE somebody LOGIN");
-    let mut somebody = cluster.config("postgres").user("somebody").connect(NoTls).expect("a session");
+    let mut somebody = cluster.connect_as("somebody", "postgres");
     for setting in
         ["snowflake.node", "snowflake.epoch", "snowflake.max_clock_step", "snowflake.max_clock_skew"]
     {

@@ -103,8 +103,7 @@ fn in_alter_role() {
     let mut cluster = Cluster::builder().not_preloaded().start();
     cluster.execute("postgres", "CREATE ROLE somebody LOGIN");
     cluster.create_extension("postgres");
-    let connect =
-        |cluster: &Cluster| cluster.config("postgres").user("somebody").connect(NoTls).expect("a session");
+    let connect = |cluster: &Cluster| cluster.connect_as("somebody", "postgres");
     for (setting, value) in BAD.into_iter().chain([("snowflake.node", "9")]) {
         cluster.execute("postgres", "ALTER ROLE somebody RESET ALL");
         cluster.execute("postgres", &format!("ALTER ROLE somebody SET {setting} = '{value}'"));

@@ -109,8 +109,7 @@ fn through_dump_and_restore() {
     for database in ["original", "copy"] {
         cluster.execute("postgres", &format!("CREATE DATABASE {database} OWNER app"));
     }
-    let mut app = cluster.config("original");
-    let mut client = app.user("app").connect(postgres::NoTls).expect("a session");
+    let mut client = cluster.connect_as("app", "original");
     client
         .batch_execute("CREATE SCHEMA ids; CREATE EXTENSION snowflake SCHEMA ids; SET search_path = ids")
         .expect("it is trusted");
@@ -118,18 +117,13 @@ fn through_dump_and_restore() {
         claim(&mut client, name);
     }
     client.batch_execute("SELECT snowflake_node_release('one')").expect("it is theirs");
-    let dump = cluster.run("pg_dump", &["--username", "app", "original"]);
-    let file = cluster.write_file("dump.sql", &dump);
-    let file = file.to_str().expect("paths of tests are UTF-8");
-    let restore = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "--username", "app", "-d", "copy", "-f", file];
-    cluster.run("psql", &restore);
+    cluster.dump_and_restore("app", "original", "copy");
     for database in ["original", "copy"] {
         cluster.execute("postgres", &format!("ALTER DATABASE {database} SET search_path = ids"));
     }
     assert_eq!(rows(&cluster, "copy"), rows(&cluster, "original"));
     assert_eq!(rows(&cluster, "copy").len(), 2);
-    let mut copy = cluster.config("copy");
-    let mut copy = copy.user("app").connect(postgres::NoTls).expect("a session");
+    let mut copy = cluster.connect_as("app", "copy");
     assert_eq!(claim(&mut copy, "two"), 2);
     assert_eq!(claim(&mut copy, "new"), 1);
 
@@ -147,10 +141,9 @@ fn dumped_by_somebody_else() {
     cluster.execute("postgres", "CREATE ROLE app LOGIN");
     cluster.execute("postgres", "CREATE DATABASE original OWNER app");
     cluster.create_extension("original");
-    let mut app = cluster.config("original");
     let rights = "GRANT INSERT, DELETE ON snowflake_nodes TO app";
     cluster.execute("original", rights);
-    claim(&mut app.user("app").connect(postgres::NoTls).expect("a session"), "one");
+    claim(&mut cluster.connect_as("app", "original"), "one");
     let dump = cluster.run("pg_dump", &["--username", "app", "original"]);
     assert!(dump.contains("COPY public.snowflake_nodes"), "{dump}");
     let without = ["--username", "app", "--exclude-table-data", "*.snowflake_nodes", "original"];

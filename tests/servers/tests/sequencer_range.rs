@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls};
+use postgres::{Client, Statement};
 use snowflake_servers::{Cluster, End, SqlError, assert_sql_error, sql_of_designs};
 
 const NEXT: &str = "SELECT sequencer_range_next('ids')";
@@ -70,50 +70,66 @@ fn sixteen_sessions_rollbacks_and_crashes() {
     }
 }
 
+/// What eight sessions get from a statement, over and over, while another session does something in turns, for four seconds.
+fn get_under_load<T: Send>(
+    cluster: &Cluster,
+    statement: &str,
+    get: impl Fn(&mut Client, &Statement) -> T + Sync,
+    mut turn: impl FnMut(i64, &mut Client),
+) -> Vec<T> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sessions: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = cluster.connect("postgres");
+                    let statement = client.prepare(statement).expect("prepared");
+                    let mut got = Vec::new();
+                    while !over.load(Ordering::SeqCst) {
+                        got.push(get(&mut client, &statement));
+                    }
+                    got
+                })
+            })
+            .collect();
+        let mut client = cluster.connect("postgres");
+        let end = Instant::now() + Duration::from_secs(4);
+        for number in 1.. {
+            if Instant::now() > end {
+                break;
+            }
+            turn(number, &mut client);
+        }
+        over.store(true, Ordering::SeqCst);
+        sessions.into_iter().flat_map(|session| session.join().expect("a session failed")).collect()
+    })
+}
+
 /// Sessions take numbers while the size of the ranges changes, and while the sequence is set further on, which ends the
 /// ranges that they have: no number comes twice, and none from before. Seen to fail with ranges that begin at the
 /// sequence's value, with an increment that was read without the lock, and with ranges that outlive a RESTART.
 #[test]
 fn a_sequence_that_is_altered_under_load() {
     let cluster = server(10);
-    let (over, floor) = (AtomicBool::new(false), AtomicI64::new(0));
-    let drawn: Vec<i64> = thread::scope(|scope| {
-        let sessions: Vec<_> = (0..8)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut client = cluster.connect("postgres");
-                    let next = client.prepare(NEXT).expect("prepared");
-                    let mut drawn = Vec::new();
-                    while !over.load(Ordering::SeqCst) {
-                        let least = floor.load(Ordering::SeqCst);
-                        let id = client.query_one(&next, &[]).expect("a number").get(0);
-                        assert!(id >= least, "{id} after the restart at {least}");
-                        drawn.push(id);
-                    }
-                    drawn
-                })
-            })
-            .collect();
-        let mut client = cluster.connect("postgres");
-        let end = Instant::now() + Duration::from_secs(4);
-        for turn in 1_i64.. {
-            if Instant::now() > end {
-                break;
-            }
-            let size = [3, 1000, 1, 40][turn as usize % 4];
-            let restart = turn * 10_000_000;
-            let alter = format!("ALTER SEQUENCE ids INCREMENT {size}");
-            if turn % 5 == 0 {
-                let last = restart + size - 1;
-                client.batch_execute(&format!("{alter} RESTART WITH {last}")).expect("restarted");
-                // A greater increment may reach further down, if it comes before the first claim.
-                floor.store(restart - 1000, Ordering::SeqCst);
-            } else {
-                client.batch_execute(&alter).expect("altered");
-            }
+    let floor = AtomicI64::new(0);
+    let next = |client: &mut Client, next: &Statement| {
+        let least = floor.load(Ordering::SeqCst);
+        let id: i64 = client.query_one(next, &[]).expect("a number").get(0);
+        assert!(id >= least, "{id} after the restart at {least}");
+        id
+    };
+    let drawn = get_under_load(&cluster, NEXT, next, |turn, client| {
+        let size = [3, 1000, 1, 40][turn as usize % 4];
+        let restart = turn * 10_000_000;
+        let alter = format!("ALTER SEQUENCE ids INCREMENT {size}");
+        if turn % 5 == 0 {
+            let last = restart + size - 1;
+            client.batch_execute(&format!("{alter} RESTART WITH {last}")).expect("restarted");
+            // A greater increment may reach further down, if it comes before the first claim.
+            floor.store(restart - 1000, Ordering::SeqCst);
+        } else {
+            client.batch_execute(&alter).expect("altered");
         }
-        over.store(true, Ordering::SeqCst);
-        sessions.into_iter().flat_map(|session| session.join().expect("a session failed")).collect()
     });
     assert_eq!(drawn.iter().collect::<HashSet<_>>().len(), drawn.len(), "a number came twice");
     assert!(drawn.len() > 1000, "{}", drawn.len());
@@ -125,34 +141,15 @@ fn a_sequence_that_is_altered_under_load() {
 fn a_view_whose_sequence_is_altered_under_load() {
     let cluster = Cluster::builder().start();
     cluster.execute("postgres", sql_of_designs("CREATE VIEW order_ranges"));
-    let over = AtomicBool::new(false);
-    let mut claims: Vec<(i64, i64)> = thread::scope(|scope| {
-        let sessions: Vec<_> = (0..8)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut client = cluster.connect("postgres");
-                    let claim = client.prepare("SELECT first, last FROM order_ranges").expect("prepared");
-                    let mut claims = Vec::new();
-                    while !over.load(Ordering::SeqCst) {
-                        let row = client.query_one(&claim, &[]).expect("a range");
-                        claims.push((row.get(0), row.get(1)));
-                    }
-                    claims
-                })
-            })
-            .collect();
-        let mut client = cluster.connect("postgres");
-        let end = Instant::now() + Duration::from_secs(4);
-        for turn in 0.. {
-            if Instant::now() > end {
-                break;
-            }
+    let claim = |client: &mut Client, claim: &Statement| -> (i64, i64) {
+        let row = client.query_one(claim, &[]).expect("a range");
+        (row.get(0), row.get(1))
+    };
+    let mut claims =
+        get_under_load(&cluster, "SELECT first, last FROM order_ranges", claim, |turn, client| {
             let size = if turn % 2 == 0 { 10 } else { 10_000 };
             client.batch_execute(&format!("ALTER SEQUENCE order_numbers INCREMENT {size}")).expect("altered");
-        }
-        over.store(true, Ordering::SeqCst);
-        sessions.into_iter().flat_map(|session| session.join().expect("a session failed")).collect()
-    });
+        });
     claims.sort_unstable();
     for pair in claims.windows(2) {
         assert!(pair[0].1 < pair[1].0, "{pair:?} overlap");
@@ -232,7 +229,7 @@ fn a_right_that_is_taken_away() {
     cluster.execute("postgres", "CREATE ROLE app LOGIN; GRANT USAGE ON SEQUENCE ids TO app");
     cluster.execute("postgres", "CREATE VIEW ranges AS SELECT 1::bigint AS first, 1000::bigint AS last");
     cluster.execute("postgres", "GRANT SELECT ON ranges TO app");
-    let mut app = cluster.config("postgres").user("app").connect(NoTls).expect("a session");
+    let mut app = cluster.connect_as("app", "postgres");
     for (source, right) in [("ids", "USAGE ON SEQUENCE ids"), ("ranges", "SELECT ON ranges")] {
         let next = app.prepare(&format!("SELECT sequencer_range_next('{source}')")).expect("prepared");
         app.batch_execute("BEGIN").expect("a transaction");
@@ -281,7 +278,7 @@ fn through_dump_and_restore() {
     for database in ["original", "copy"] {
         cluster.execute("postgres", &format!("CREATE DATABASE {database} OWNER app"));
     }
-    let mut client = cluster.config("original").user("app").connect(NoTls).expect("a session of the owner's");
+    let mut client = cluster.connect_as("app", "original");
     client
         .batch_execute(
             "CREATE EXTENSION sequencer CASCADE; CREATE SEQUENCE ids INCREMENT 10 START 10;
@@ -295,12 +292,8 @@ fn through_dump_and_restore() {
     client
         .batch_execute("SELECT FROM order_ranges; SELECT sequencer_range_next('order_ranges')")
         .expect("claims");
-    let dump = cluster.run("pg_dump", &["--username", "app", "original"]);
-    let file = cluster.write_file("dump.sql", &dump);
-    let file = file.to_str().expect("paths of tests are UTF-8");
-    let restore = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "--username", "app", "-d", "copy", "-f", file];
-    cluster.run("psql", &restore);
-    let mut copy = cluster.config("copy").user("app").connect(NoTls).expect("a session");
+    cluster.dump_and_restore("app", "original", "copy");
+    let mut copy = cluster.connect_as("app", "copy");
     copy.batch_execute("INSERT INTO item DEFAULT VALUES").expect("a new number");
     assert_eq!(number(&mut copy, "SELECT max(id) FROM item"), 31);
     assert_eq!(number(&mut copy, "SELECT sequencer_range_next('order_ranges')"), 20_001);

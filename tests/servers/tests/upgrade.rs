@@ -88,10 +88,7 @@ fn dump_and_restore() {
     cluster.create_database("original");
     cluster.execute("original", OBJECTS);
     cluster.execute("postgres", "CREATE DATABASE restored");
-    let dump = cluster.run("pg_dump", &["original"]);
-    let dump = cluster.write_file("dump.sql", &dump);
-    let dump = dump.to_str().expect("paths of tests are UTF-8");
-    cluster.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f", dump]);
+    cluster.dump_and_restore("postgres", "original", "restored");
 
     let original = catalog(&cluster, "original", "snowflake");
     assert!(original.iter().any(|line| line.contains("loader EXECUTE")), "{original:#?}");

@@ -1,5 +1,5 @@
 //! Nobody gets another's rights: every function of both extensions, called by a superuser, by the owner of the database,
-//! by who has created the extensions, and by a role that is none of these, in databases where others have prepared what
+//! by the role that created the extensions, and by a role that is none of these, in databases where others have prepared what
 //! they can: objects of the same names, schemas that were renamed, tables with code of theirs, other types.
 //!
 //! | module | is |
@@ -15,10 +15,10 @@ mod hostile;
 use std::collections::BTreeSet;
 
 use calls::{CALLS, Call};
-use postgres::{Client, NoTls};
+use postgres::Client;
 use snowflake_servers::{Cluster, SqlError};
 
-/// A superuser, the owner of the database, who has created the extensions, and one who is none of these.
+/// A superuser, the owner of the database, the role that created the extensions, and a role that is none of these.
 const ROLES: [&str; 4] = ["postgres", "dbo", "ext", "plain"];
 
 /// A server with the extensions in the schema `public` of the database `app`.
@@ -47,13 +47,10 @@ fn create_database(cluster: &Cluster, database: &str) {
             &format!("CREATE TABLE own.{role} (id integer); ALTER TABLE own.{role} OWNER TO {role}"),
         );
     }
-    as_role(cluster, database, "ext")
+    cluster
+        .connect_as("ext", database)
         .batch_execute("CREATE EXTENSION sequencer CASCADE")
         .expect("it is trusted");
-}
-
-fn as_role(cluster: &Cluster, database: &str, role: &str) -> Client {
-    cluster.config(database).user(role).connect(NoTls).expect("a session")
 }
 
 /// Runs what may fail, and returns its SQLSTATE.
@@ -65,7 +62,7 @@ fn attempt(client: &mut Client, statement: &str) -> String {
 /// Calls every function as every role, the extensions being in a schema.
 fn call_all(cluster: &Cluster, database: &str, schema: &str, search_path: &str) {
     for role in ROLES {
-        let mut client = as_role(cluster, database, role);
+        let mut client = cluster.connect_as(role, database);
         for call in &CALLS {
             client.batch_execute(&format!("SET search_path = {search_path}; BEGIN")).expect("set");
             let statement = call.statement(schema, role);
@@ -111,7 +108,7 @@ fn every_function_is_called() {
 #[test]
 fn no_function_has_other_rights_or_a_frozen_schema() {
     let cluster = server();
-    as_role(&cluster, "app", "ext")
+    cluster.connect_as("ext", "app")
         .batch_execute(
             "DROP EXTENSION snowflake CASCADE; CREATE SCHEMA \"Frozen Here\";
              CREATE EXTENSION snowflake SCHEMA \"Frozen Here\"; CREATE EXTENSION sequencer SCHEMA \"Frozen Here\"",
@@ -130,7 +127,7 @@ fn no_function_has_other_rights_or_a_frozen_schema() {
 #[test]
 fn shadowed_names() {
     let cluster = server();
-    hostile::shadow(&mut as_role(&cluster, "app", "mal"), "early", "public");
+    hostile::shadow(&mut cluster.connect_as("mal", "app"), "early", "public");
     call_all(&cluster, "app", "public", "early, pg_catalog, public");
 }
 
@@ -141,10 +138,11 @@ fn a_schema_that_was_renamed() {
     let cluster = server();
     create_database(&cluster, "other");
     for (database, renames, creates) in [("app", "dbo", "dbo"), ("other", "postgres", "mal")] {
-        as_role(&cluster, database, renames)
+        cluster
+            .connect_as(renames, database)
             .batch_execute("ALTER SCHEMA public RENAME TO old")
             .expect("they may");
-        hostile::shadow(&mut as_role(&cluster, database, creates), "public", "old");
+        hostile::shadow(&mut cluster.connect_as(creates, database), "public", "old");
         call_all(&cluster, database, "old", "public");
     }
 }
@@ -180,7 +178,7 @@ fn the_owner_of_a_schema_puts_nothing_in_the_place_of_something() {
 #[test]
 fn overloads() {
     let cluster = server();
-    let mut mal = as_role(&cluster, "app", "mal");
+    let mut mal = cluster.connect_as("mal", "app");
     for name in [
         "compose(integer, integer, integer, integer)",
         "min_id(timestamptz, integer)",
@@ -211,7 +209,7 @@ fn code_of_who_has_created_the_extension() {
     for (place, code) in hostile::TABLE_CODE.into_iter().enumerate() {
         let database = format!("d{place}");
         create_database(&cluster, &database);
-        let mut ext = as_role(&cluster, &database, "ext");
+        let mut ext = cluster.connect_as("ext", &database);
         hostile::trap(&mut ext, "public");
         assert_eq!(attempt(&mut ext, &code.replace("TABLE_OF_NODES", "snowflake_nodes")), "42501", "{code}");
         let mut superuser = cluster.connect(&database);
@@ -235,12 +233,12 @@ fn code_of_who_was_given_the_table() {
             &database,
             "ALTER TABLE snowflake_nodes OWNER TO mal; INSERT INTO snowflake_nodes VALUES (7, 'there')",
         );
-        let mut mal = as_role(&cluster, &database, "mal");
+        let mut mal = cluster.connect_as("mal", &database);
         hostile::trap(&mut mal, "public");
         let code = code.replace("TABLE_OF_NODES", "snowflake_nodes");
         mal.batch_execute(&code).unwrap_or_else(|error| panic!("{code}: {error:?}"));
         for role in ["postgres", "member"] {
-            let mut client = as_role(&cluster, &database, role);
+            let mut client = cluster.connect_as(role, &database);
             for call in ["node_claim('there')", "node_claim('new')", "node_release('there')"] {
                 let refused = client.query(&format!("SELECT snowflake_{call}"), &[]).expect_err(&code);
                 SqlError::of(&refused).assert("42501", &["snowflake_nodes", "Connect as role \"mal\""]);
@@ -259,20 +257,20 @@ fn code_of_who_was_given_the_table() {
 #[test]
 fn retyped_and_replaced() {
     let cluster = server();
-    let mut ext = as_role(&cluster, "app", "ext");
+    let mut ext = cluster.connect_as("ext", "app");
     for (place, change) in hostile::RETYPED_NODES.into_iter().enumerate() {
         let database = format!("d{place}");
         create_database(&cluster, &database);
-        let mut ext = as_role(&cluster, &database, "ext");
+        let mut ext = cluster.connect_as("ext", &database);
         assert_eq!(attempt(&mut ext, change), "42501", "{change}");
         cluster.execute(
             &database,
             "ALTER TABLE snowflake_nodes OWNER TO mal; GRANT ALL ON snowflake_nodes TO plain",
         );
-        let mut mal = as_role(&cluster, &database, "mal");
+        let mut mal = cluster.connect_as("mal", &database);
         mal.batch_execute(change).unwrap_or_else(|error| panic!("{change}: {error:?}"));
         for role in ["mal", "plain"] {
-            let mut client = as_role(&cluster, &database, role);
+            let mut client = cluster.connect_as(role, &database);
             for call in ["node_claim('there')", "node_claim('new')", "node_release('there')"] {
                 let got = attempt(&mut client, &format!("SELECT snowflake_{call}"));
                 assert!(!got.starts_with("XX") && !got.starts_with("08"), "{change}: {call}: {got}");
