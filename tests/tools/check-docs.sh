@@ -6,8 +6,8 @@
 # Only what stands between a line "```sql" and a line "```" is run (both may be indented): "```sql no-run" is for
 # what changes the server. A file that does not create the extension itself finds it created.
 #
-# Also checks that every link to a file of the repository leads to one, and that README.md tells of every function of
-# snowflake and docs/sequencer.md of every function of sequencer.
+# Also checks that every link to a file of the repository leads to one, and that README.md has a row for every
+# function of snowflake, and docs/sequencer.md for every function of sequencer.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 
@@ -63,8 +63,8 @@ done
 query "CREATE DATABASE $database"
 psql -X -q -v ON_ERROR_STOP=1 -d "$database" -c 'SET client_min_messages = warning' -c 'CREATE EXTENSION sequencer CASCADE'
 while IFS='|' read -r page function; do
-    if ! grep -q "\`$function(" "$page"; then
-        echo "$page does not tell of the function $function" >&2
+    if ! grep -q "^|.*\`$function(" "$page"; then
+        echo "$page has no row for the function $function" >&2
         failed=1
     fi
 done < <(psql -X -At -v ON_ERROR_STOP=1 -d "$database" -c "
