@@ -174,7 +174,7 @@ BEGIN
     -- A library that is preloaded fixes the epoch when the server starts.
     IF current_setting('server_version_num')::integer < 170000
         AND (SELECT context FROM pg_settings WHERE name = 'snowflake.epoch') <> 'postmaster' THEN
-        -- What else is loaded is not for everyone who may create the extension to know.
+        -- PostgreSQL shows this setting only to roles that may read all settings.
         IF pg_has_role(session_user, 'pg_read_all_settings', 'USAGE') THEN
             libraries := nullif(current_setting('shared_preload_libraries'), '');
         END IF;

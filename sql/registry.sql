@@ -57,8 +57,8 @@ BEGIN
     END IF;
     EXECUTE find INTO node USING server_name;
     IF node IS NULL THEN
-        -- One at a time. At READ COMMITTED each statement after this sees what the others have claimed; at the other
-        -- levels, who is late fails to serialize.
+        -- One at a time. At READ COMMITTED each statement after this sees what other transactions have claimed. At the
+        -- other levels, the later transaction fails to serialize.
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', nodes);
         EXECUTE find INTO node USING server_name;
     END IF;

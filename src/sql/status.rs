@@ -69,7 +69,7 @@ fn snowflake_status(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('
     )
 }
 
-/// How many replication origins more could have progress on this server, for who may execute
+/// How many more replication origins could have progress on this server. `None` if the caller may not execute
 /// `pg_show_replication_origin_status()`.
 fn free_origin_slots() -> Option<i32> {
     let function = pg_sys::Oid::from(pg_sys::F_PG_SHOW_REPLICATION_ORIGIN_STATUS);

@@ -69,7 +69,7 @@ SELECT free_origin_slots - :before_free_origin_slots AS difference FROM snowflak
 SELECT external_id, remote_lsn - '0/0' = (SELECT ceiling_id FROM snowflake_status()) AS is_the_ceiling
 FROM pg_replication_origin_status WHERE local_id = 65534;
 
--- Everyone may read it, but for what PostgreSQL itself shows to few: how many slots are taken.
+-- Any role can read it, except the number of free slots: PostgreSQL itself does not show every role which are taken.
 SET client_min_messages = warning;
 DROP ROLE IF EXISTS regress_snowflake_user;
 RESET client_min_messages;

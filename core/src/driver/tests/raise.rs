@@ -232,7 +232,7 @@ fn a_call_that_is_left_anywhere_leaves_nothing_above_what_is_durable() {
     }
 }
 
-// Who is cancelled in the wait for an id's millisecond does not find the id in its block.
+// A session that is cancelled while it waits for an id's millisecond does not find the id in its block later.
 #[test]
 fn a_wait_that_is_left_leaves_no_block() {
     let (host, client) = (TestHost::running(), Client::with_cache(10));

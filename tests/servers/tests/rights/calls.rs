@@ -1,14 +1,14 @@
 //! Every function of both extensions, with arguments that it takes.
 
-/// Who may call a function, to the end.
+/// Which roles can call a function without an error.
 #[derive(Clone, Copy)]
 enum May {
     All,
     /// It moves the generator for others.
     Superuser,
-    /// Who has rights on the registry's table; a superuser unless others own the extension's schema.
+    /// A role with rights on the registry's table. A superuser is refused where another role owns the extension's schema.
     Registrar,
-    /// Everybody, but a superuser unless others own the extension's schema.
+    /// Any role. A superuser is refused where another role owns the extension's schema.
     AllByName,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody prepares who wants another's rights.
+//! What a role prepares to get the rights of another.
 
 use postgres::Client;
 
